@@ -26,9 +26,10 @@ public:
 private:
   struct Node {
     SmallVector<Operation *> ops; // in program order
-    /// Nothing that it depends on stands behind this position. It is its own
-    /// until something merges with what stands later.
-    int64_t reach = 0;
+    /// The least rank of its ops, and the largest of these and of all that it
+    /// depends on: nodes of a lower reach than this one's least rank do not
+    /// depend on it.
+    int64_t least = 0, reach = 0;
     /// Whose copies its ops are, where few are shown; -1: no copies.
     int64_t microbatch = -1;
     bool elemental = false;
@@ -61,6 +62,9 @@ private:
   std::vector<std::unique_ptr<Node>> nodes;
   llvm::DenseMap<Operation *, Node *> nodeOf;
   llvm::DenseMap<Operation *, int64_t> position;
+  /// The most ops one behind the other that an op depends on: unlike places in
+  /// the text, close for what could run at about the same time.
+  llvm::DenseMap<Operation *, int64_t> rank;
   /// The last of those that nodes are copies of.
   int64_t lastMicrobatch = -1;
   /// How many sends and recvs stand before an op, and their neighbours.

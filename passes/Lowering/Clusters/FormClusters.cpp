@@ -26,6 +26,11 @@ namespace mlir::dist {
 #include "passes/Lowering/Passes.h.inc"
 } // namespace mlir::dist
 
+/// Whether a generated kernel computes it.
+static bool isGenerated(Operation *op) {
+  return isElemental(op) && !liesSideBySide(op);
+}
+
 /// The values behind `value` that a kernel really reads.
 void ClusterFormer::collectBases(Value value,
                                  llvm::SmallSetVector<Value, 8> &bases) {
@@ -44,25 +49,31 @@ void ClusterFormer::buildNodes() {
   for (Operation &op : func.getBody().front().without_terminator()) {
     position[&op] = next++;
     epoch[&op] = transfers;
+    int64_t &own = rank[&op];
+    for (Value operand : op.getOperands())
+      if (Operation *def = operand.getDefiningOp())
+        own = std::max(own, rank.at(def) + 1);
     if (auto collective = dyn_cast<CollectiveOpInterface>(op);
         collective && collective.crossesPrograms()) {
       previousTransfer[&op] = transfer;
+      if (transfer)
+        own = std::max(own, rank.at(transfer) + 1);
       if (transfer)
         nextTransfer[transfer] = &op;
       transfer = &op;
       ++transfers;
     }
-    bool elemental = isElemental(&op);
+    bool elemental = isGenerated(&op);
     if (isFloating(&op)) {
       // A reshape is only another view of a buffer; the others are written to
       // memory where something reads memory.
       if (isa<graph::ReshapeOp>(op))
         continue;
       bool materialize = llvm::any_of(op.getUsers(), [](Operation *user) {
-        return !isElemental(user) ||
+        return !isGenerated(user) ||
                (isa<graph::ReshapeOp>(user) &&
                 llvm::any_of(user->getUsers(), [](Operation *reader) {
-                  return !isElemental(reader);
+                  return !isGenerated(reader);
                 }));
       });
       if (!materialize)
@@ -72,7 +83,7 @@ void ClusterFormer::buildNodes() {
       continue; // a binding
     auto node = std::make_unique<Node>();
     node->ops.push_back(&op);
-    node->reach = position[&op];
+    node->least = node->reach = own;
     node->microbatch = findMicrobatch(&op);
     lastMicrobatch = std::max(lastMicrobatch, node->microbatch);
     node->elemental = elemental;
@@ -115,7 +126,6 @@ ClusterFormer::getPredecessors(Node *node) {
 
 /// Whether `to` depends on `from` through a third node.
 bool ClusterFormer::hasOtherPath(Node *from, Node *to) {
-  int64_t earliest = position[from->ops.front()];
   llvm::SmallPtrSet<Node *, 32> seen;
   SmallVector<Node *> work;
   for (Node *node : getPredecessors(to))
@@ -125,7 +135,7 @@ bool ClusterFormer::hasOtherPath(Node *from, Node *to) {
     Node *node = work.pop_back_val();
     if (node == from)
       return true;
-    if (!seen.insert(node).second || node->reach < earliest)
+    if (!seen.insert(node).second || node->reach < from->least)
       continue;
     for (Node *next : getPredecessors(node))
       work.push_back(next);
@@ -149,7 +159,7 @@ void ClusterFormer::collectReaders(Operation *op,
     readers.insert(nodeOf[after]);
 }
 
-/// What merged may depend on more than its ops' places tell, and so does all
+/// What merged may depend on more than its ops' ranks tell, and so does all
 /// that depends on it.
 void ClusterFormer::spreadReach(Node *node) {
   SmallVector<Node *> work = {node};
@@ -210,6 +220,7 @@ bool ClusterFormer::tryMerge(Node *a, Node *b) {
   for (Operation *op : b->ops)
     nodeOf[op] = a;
   b->ops.clear();
+  a->least = std::min(a->least, b->least);
   a->reach = std::max(a->reach, b->reach);
   a->microbatch = std::max(a->microbatch, b->microbatch);
   spreadReach(a);
@@ -292,7 +303,7 @@ bool ClusterFormer::isUsedOutside(
     if (in.contains(user))
       return false;
     // A floating reader counts where its own readers are.
-    if (isFloating(user) && isElemental(user) && !nodeOf.count(user) &&
+    if (isFloating(user) && isGenerated(user) && !nodeOf.count(user) &&
         !isa<graph::ReshapeOp>(user))
       return isUsedOutside(user->getResult(0), in);
     if (isa<graph::ReshapeOp>(user) && !nodeOf.count(user))

@@ -13,6 +13,7 @@
 #include "dialects/Interfaces/Cost.h"
 #include "passes/Lowering/Clusters/ClusterAnalysis.h"
 #include "passes/Lowering/Kernels/KernelEdits.h"
+#include "passes/Lowering/Library/LibraryKernels.h"
 #include "passes/Lowering/Memory/MemoryLayout.h"
 #include "passes/Lowering/Passes.h"
 #include "passes/Lowering/Program/Bindings.h"
@@ -109,12 +110,17 @@ static rt::FusedOp wrap(Operation *op, int64_t threads) {
   return fused;
 }
 
-/// Whether the kernel's input is data: variables are written where they lie.
-static bool isData(Value input, rt::FusedOp kernel) {
-  auto argument = dyn_cast<BlockArgument>(getReshaped(input));
+/// Whether the kernel's input is memory that a piece of may be read in place:
+/// data, or what a kernel computes. Variables are written where they lie.
+static bool isPlainMemory(Value input, rt::FusedOp kernel) {
+  Value memory = getReshaped(input);
+  if (auto library = memory.getDefiningOp<rt::LibraryOp>())
+    return !getPackedResult(library.getKernel());
+  if (Operation *def = memory.getDefiningOp())
+    return isa<rt::FusedOp, rt::CallOp>(def);
   auto function = cast<func::FuncOp>(kernel->getParentOp());
-  return argument &&
-         !function.getArgAttr(argument.getArgNumber(), kVariableAttr);
+  return !function.getArgAttr(cast<BlockArgument>(memory).getArgNumber(),
+                              kVariableAttr);
 }
 
 /// Inputs that nothing in the kernel reads any more go.
@@ -127,9 +133,9 @@ static void dropUnreadInputs(rt::FusedOp kernel) {
     }
 }
 
-/// A piece of the data (one microbatch of the batch) is read where it lies, not
-/// by index: then kernels are equal that differ in their piece alone. Null if
-/// the kernel did nothing but copy it.
+/// A piece of memory (one microbatch of the batch, one step of a sequence) is
+/// read where it lies, not by index: then kernels are equal that differ in
+/// their piece alone. Null if the kernel did nothing but copy it.
 static rt::FusedOp takePiecesOut(rt::FusedOp kernel) {
   Block &body = kernel.getBody().front();
   OpBuilder b(kernel);
@@ -140,7 +146,7 @@ static rt::FusedOp takePiecesOut(rt::FusedOp kernel) {
     if (auto slice = dyn_cast<graph::SliceOp>(op)) {
       auto argument = dyn_cast<BlockArgument>(slice.getOperand());
       if (argument && findPieceOffset(slice) &&
-          isData(kernel.getInputs()[argument.getArgNumber()], kernel))
+          isPlainMemory(kernel.getInputs()[argument.getArgNumber()], kernel))
         whole = kernel.getInputs()[argument.getArgNumber()];
     } else if (isa<graph::ReshapeOp>(op)) {
       whole = views.lookup(op.getOperand(0).getDefiningOp());

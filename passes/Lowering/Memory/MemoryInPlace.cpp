@@ -144,7 +144,7 @@ void InPlace::updateSlices(AllGatherOp gather) {
     Storage &part = layout.storageOf(operand),
             &whole = layout.storageOf(result);
     if (piece.outer * piece.rows != 1 || part.kind != Storage::Unknown ||
-        whole.kind != Storage::Argument)
+        part.hasParts || whole.kind != Storage::Argument)
       continue;
     Value updated = getReshaped(operand);
     auto kernel = updated.getDefiningOp<rt::CallOp>();

@@ -83,6 +83,17 @@ static void placeBlocks(MemoryLayout &layout) {
   layout.arenaBytes = planMemory(layout.blocks);
 }
 
+/// Parts lie where their wholes do, which may be parts themselves.
+static void placePart(MemoryLayout &layout, Storage &part) {
+  if (part.kind != Storage::Part)
+    return;
+  Storage &whole = layout.storages[part.whole];
+  placePart(layout, whole);
+  part.kind = whole.kind;
+  part.number = whole.number;
+  part.delta += whole.delta;
+}
+
 MemoryLayout mlir::dist::layOutMemory(func::FuncOp func,
                                       const SymbolTable &symbols) {
   MemoryLayout layout;
@@ -92,5 +103,7 @@ MemoryLayout mlir::dist::layOutMemory(func::FuncOp func,
   placeBuckets(block, layout);
   placePacked(layout);
   placeBlocks(layout);
+  for (Storage &part : layout.storages)
+    placePart(layout, part);
   return layout;
 }

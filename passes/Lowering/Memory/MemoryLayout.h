@@ -24,11 +24,21 @@
 namespace mlir::dist {
 
 struct Storage {
-  enum Kind { Unknown, Argument, Result, Arena, Peer, Slot } kind = Unknown;
+  /// A `Part` becomes what its whole is, once that is known.
+  enum Kind {
+    Unknown,
+    Argument,
+    Result,
+    Arena,
+    Peer,
+    Slot,
+    Part
+  } kind = Unknown;
   /// Of the argument, the result, the block, what rt.publish ops give, or the
   /// slot.
   int64_t number = -1;
-  int64_t delta = 0; // within a block that several share, or an argument
+  /// Within a block that several share, an argument, or (a part) its whole.
+  int64_t delta = 0;
   int64_t bytes = 0;
   int64_t first = -1, last = -1;
   std::string what;
@@ -36,6 +46,8 @@ struct Storage {
   DictionaryAttr packed;
   /// The storage that this is a part of: it lives as long.
   int64_t whole = -1;
+  /// Whether some storage is a `Part` of this one.
+  bool hasParts = false;
 };
 
 /// Whether the op's results are parts of its operands where these lie.
@@ -43,6 +55,10 @@ bool isView(AllSliceOp op);
 /// Where the slice begins in its operand, in bytes; none where it is not one
 /// piece of it.
 std::optional<int64_t> findPieceOffset(graph::SliceOp op);
+/// Whether the many operands lie one behind the other in the result, so that no
+/// kernel has to choose among them: each is computed where it belongs, or
+/// copied there.
+bool liesSideBySide(Operation *op);
 /// What the value is, under other shapes.
 Value getReshaped(Value value);
 
@@ -65,6 +81,15 @@ struct MemoryLayout {
   int64_t arenaBytes = 0;
 
   Storage &storageOf(Value value) { return storages[storageIndex[value]]; }
+  /// Where the bytes from `offset` on of a storage lie, once that is known.
+  static Storage getPart(const Storage &whole, int64_t offset, int64_t bytes) {
+    Storage part;
+    part.kind = whole.kind;
+    part.number = whole.number;
+    part.delta = whole.delta + offset;
+    part.bytes = bytes;
+    return part;
+  }
   /// The storage that this one is a part of, or itself.
   unsigned wholeOf(unsigned index) const {
     while (storages[index].whole >= 0)

@@ -38,10 +38,48 @@ std::optional<int64_t> mlir::dist::findPieceOffset(graph::SliceOp op) {
   return offset * (getByteSize(whole) / whole.getNumElements());
 }
 
+/// From this many operands on a kernel's branches cost more than copies.
+static constexpr unsigned kManyOperands = 8;
+
+bool mlir::dist::liesSideBySide(Operation *op) {
+  auto concat = dyn_cast<graph::ConcatOp>(op);
+  return concat && concat->getNumOperands() >= kManyOperands &&
+         ShapedType::getNumElements(
+             concat.getType().getShape().take_front(concat.getAxis())) == 1 &&
+         concat.getType().getNumElements() > 0;
+}
+
 Value mlir::dist::getReshaped(Value value) {
   while (auto view = value.getDefiningOp<graph::ReshapeOp>())
     value = view.getOperand();
   return value;
+}
+
+/// Whether what lies in it lies somewhere in memory that the program knows.
+static bool mayHoldParts(const Storage &storage) {
+  return storage.kind != Storage::Peer && !storage.packed;
+}
+
+/// What kernels compute to be put side by side is computed there, unless it
+/// belongs elsewhere as well.
+static void claimParts(graph::ConcatOp op, MemoryLayout &layout) {
+  unsigned whole = layout.storageIndex[op.getResult()];
+  int64_t offset = 0;
+  for (Value operand : op.getInputs()) {
+    int64_t bytes = getByteSize(operand.getType());
+    Operation *def = getReshaped(operand).getDefiningOp();
+    Storage &part = layout.storageOf(operand);
+    if (def && isa<rt::CallOp, rt::LibraryOp>(def) && !part.packed &&
+        part.kind == Storage::Unknown && part.bytes == bytes) {
+      part.kind = Storage::Part;
+      part.whole = whole;
+      part.delta = offset;
+      Storage &all = layout.storages[whole];
+      all.hasParts = true;
+      all.first = std::min(all.first, part.first);
+    }
+    offset += bytes;
+  }
 }
 
 void mlir::dist::makeStorages(Block &block, MemoryLayout &layout) {
@@ -72,14 +110,14 @@ void mlir::dist::makeStorages(Block &block, MemoryLayout &layout) {
       continue; // it has no time of its own
     }
     if (auto slice = dyn_cast<graph::SliceOp>(op)) {
-      // A piece of an argument (see rt-outline-kernels) lies in it.
+      // A piece (see rt-outline-kernels) lies in what it is a piece of.
       std::optional<int64_t> offset = findPieceOffset(slice);
       unsigned whole = storageIndex[slice.getOperand()];
-      if (offset && storages[whole].kind == Storage::Argument) {
+      if (offset && mayHoldParts(storages[whole])) {
+        storages[whole].hasParts = true;
         Storage &part = add(slice.getResult());
-        part.kind = Storage::Argument;
-        part.number = storages[whole].number;
-        part.delta = storages[whole].delta + *offset;
+        part.kind = Storage::Part;
+        part.delta = *offset;
         part.whole = whole;
         continue;
       }
@@ -106,11 +144,11 @@ void mlir::dist::makeStorages(Block &block, MemoryLayout &layout) {
           onlyUse &= base.hasOneUse();
         }
         // What was waited for is kept for others, and so is what this is a part
-        // of.
+        // of, or has as a part.
         if (onlyUse && !isa<BlockArgument>(base) &&
             !base.getDefiningOp<graph::AfterOp>() &&
-            layout.storageOf(operand).kind != Storage::Argument &&
-            layout.storageOf(operand).kind != Storage::Peer) {
+            layout.storageOf(operand).kind == Storage::Unknown &&
+            !layout.storageOf(operand).hasParts) {
           storageIndex[result] = storageIndex[operand];
           continue;
         }
@@ -138,6 +176,8 @@ void mlir::dist::makeStorages(Block &block, MemoryLayout &layout) {
         storage.what = result.use_empty() ? "scratch of kernels"
                                           : "activations and gradients";
       }
+      if (liesSideBySide(&op))
+        claimParts(cast<graph::ConcatOp>(op), layout);
     }
     ++position;
   }

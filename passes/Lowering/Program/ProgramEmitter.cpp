@@ -29,6 +29,7 @@ public:
   LogicalResult emit();
 
 private:
+  void emitSideBySide(graph::ConcatOp op);
   LogicalResult emitOp(Operation *op, int64_t position);
   LogicalResult emitTransfer(CollectiveOpInterface op);
   void createPublish(Operation *op, ValueRange values, ResultRange results,
@@ -172,12 +173,30 @@ void Emitter::emitPublish(rt::PublishOp op) {
     transfers.push_back(transfer);
 }
 
+/// Copies what does not lie where it belongs.
+void Emitter::emitSideBySide(graph::ConcatOp op) {
+  int64_t offset = 0;
+  for (Value operand : op.getInputs()) {
+    const Storage &from = layout.storageOf(operand);
+    Storage to = MemoryLayout::getPart(layout.storageOf(op.getResult()), offset,
+                                       getByteSize(operand.getType()));
+    if (from.kind != to.kind || from.number != to.number ||
+        from.delta != to.delta)
+      rt::CopyOp::create(*b, op.getLoc(), getAddress(from), getAddress(to),
+                         to.bytes);
+    offset += to.bytes;
+  }
+}
+
 LogicalResult Emitter::emitOp(Operation *op, int64_t position) {
   if (isAlias(op) || isa<func::ReturnOp>(op))
     return success();
-  if (isa<graph::SliceOp>(op) &&
-      layout.storageOf(op->getResult(0)).kind == Storage::Argument)
-    return success(); // a piece of it
+  if (isa<graph::SliceOp>(op) && layout.storageOf(op->getResult(0)).whole >= 0)
+    return success(); // a piece of what it reads
+  if (liesSideBySide(op)) {
+    emitSideBySide(cast<graph::ConcatOp>(op));
+    return success();
+  }
   SmallVector<Value> buffers;
   auto addBuffers = [&] {
     for (Value operand : op->getOperands())

@@ -139,3 +139,20 @@ func.func @through_merged(%a: tensor<64xf32>, %b: tensor<64xf32>)
   %5 = graph.add %2, %1 : tensor<64xf32>
   return %4, %5 : tensor<64xf32>, tensor<64xf32>
 }
+
+// Many operands side by side are no kernel, which would have to choose among them;
+// few are, and so are many along an inner dim.
+// CHECK-LABEL: func.func @side_by_side
+// CHECK: %[[H:.+]] = rt.fused
+// CHECK: graph.neg
+// CHECK: graph.concat %{{.+}}, %[[H]] {axis = 0 : i64} : ({{.*}}) -> tensor<8x16xf32>
+// CHECK-COUNT-2: rt.fused
+// CHECK-NOT: rt.fused
+// CHECK: return
+func.func @side_by_side(%a: tensor<1x16xf32>, %b: tensor<1x16xf32>, %c: tensor<1x16xf32>, %d: tensor<1x16xf32>, %e: tensor<1x16xf32>, %f: tensor<1x16xf32>, %g: tensor<1x16xf32>, %h: tensor<1x16xf32>, %m: tensor<2x16xf32>) -> (tensor<8x16xf32>, tensor<2x16xf32>, tensor<2x128xf32>) {
+  %n = graph.neg %h : tensor<1x16xf32>
+  %0 = graph.concat %a, %b, %c, %d, %e, %f, %g, %n {axis = 0 : i64} : (tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<8x16xf32>
+  %1 = graph.concat %a, %b {axis = 0 : i64} : (tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<2x16xf32>
+  %2 = graph.concat %m, %m, %m, %m, %m, %m, %m, %m {axis = 1 : i64} : (tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>, tensor<2x16xf32>) -> tensor<2x128xf32>
+  return %0, %1, %2 : tensor<8x16xf32>, tensor<2x16xf32>, tensor<2x128xf32>
+}

@@ -94,3 +94,32 @@ func.func @part_of_variable(%w: tensor<4x8xf32> {graph.variable = @w}) -> tensor
   }
   return %0 : tensor<2x8xf32>
 }
+
+// So are pieces of what a kernel computes, of which every step of a sequence
+// reads its own.
+// CHECK-LABEL: func.func @steps
+// CHECK: %[[ALL:.+]] = rt.call @{{.+}}(%{{.+}}) : (tensor<3x8xf32>) -> tensor<3x8xf32>
+// CHECK-DAG: %[[P0:.+]] = graph.slice %[[ALL]] {limits = array<i64: 1, 8>, starts = array<i64: 0, 0>
+// CHECK-DAG: %[[P2:.+]] = graph.slice %[[ALL]] {limits = array<i64: 3, 8>, starts = array<i64: 2, 0>
+// CHECK-DAG: rt.call @[[STEP:.+]](%[[P0]]) : (tensor<1x8xf32>) -> tensor<1x8xf32>
+// CHECK-DAG: rt.call @[[STEP]](%[[P2]])
+func.func @steps(%x: tensor<3x8xf32>) -> (tensor<1x8xf32>, tensor<1x8xf32>) {
+  %all = rt.fused(%x) domain [3, 8] row_dims 0 chunks 1 : (tensor<3x8xf32>) -> tensor<3x8xf32> {
+  ^bb0(%a: tensor<3x8xf32>):
+    %y = graph.relu %a : tensor<3x8xf32>
+    rt.yield %y : tensor<3x8xf32>
+  }
+  %0 = rt.fused(%all) domain [1, 8] row_dims 0 chunks 1 : (tensor<3x8xf32>) -> tensor<1x8xf32> {
+  ^bb0(%a: tensor<3x8xf32>):
+    %s = graph.slice %a {starts = array<i64: 0, 0>, limits = array<i64: 1, 8>, strides = array<i64: 1, 1>} : (tensor<3x8xf32>) -> tensor<1x8xf32>
+    %y = graph.neg %s : tensor<1x8xf32>
+    rt.yield %y : tensor<1x8xf32>
+  }
+  %1 = rt.fused(%all) domain [1, 8] row_dims 0 chunks 1 : (tensor<3x8xf32>) -> tensor<1x8xf32> {
+  ^bb0(%a: tensor<3x8xf32>):
+    %s = graph.slice %a {starts = array<i64: 2, 0>, limits = array<i64: 3, 8>, strides = array<i64: 1, 1>} : (tensor<3x8xf32>) -> tensor<1x8xf32>
+    %y = graph.neg %s : tensor<1x8xf32>
+    rt.yield %y : tensor<1x8xf32>
+  }
+  return %0, %1 : tensor<1x8xf32>, tensor<1x8xf32>
+}

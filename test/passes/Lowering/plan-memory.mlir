@@ -52,6 +52,65 @@ func.func @piece(%x: tensor<4x16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
   return %2, %1 : tensor<16xf32>, tensor<16xf32>
 }
 
+// What is put side by side is computed there; what is there already, or lies
+// elsewhere, is copied.
+// CHECK-LABEL: rt.program @side_by_side arena 0
+// CHECK: %[[X:.+]] = rt.binding 0
+// CHECK: %[[P0:.+]] = rt.binding 1
+// CHECK: rt.launch @relu(%[[X]], %[[P0]])
+// CHECK: %[[P1:.+]] = rt.binding 1 offset 64
+// CHECK: rt.launch @relu(%[[P0]], %[[P1]])
+// CHECK: %[[P5:.+]] = rt.binding 1 offset 320
+// CHECK: rt.launch @relu(%{{.+}}, %[[P5]])
+// CHECK-NOT: rt.copy
+// CHECK: %[[P6:.+]] = rt.binding 1 offset 384
+// CHECK: rt.copy %[[X]] to %[[P6]] bytes 64
+// CHECK: %[[P7:.+]] = rt.binding 1 offset 448
+// CHECK: rt.copy %[[P0]] to %[[P7]] bytes 64
+func.func @side_by_side(%x: tensor<16xf32>) -> tensor<8x16xf32> {
+  %0 = rt.call @relu(%x) : (tensor<16xf32>) -> tensor<16xf32>
+  %r0 = graph.reshape %0 : (tensor<16xf32>) -> tensor<1x16xf32>
+  %1 = rt.call @relu(%0) : (tensor<16xf32>) -> tensor<16xf32>
+  %r1 = graph.reshape %1 : (tensor<16xf32>) -> tensor<1x16xf32>
+  %2 = rt.call @relu(%1) : (tensor<16xf32>) -> tensor<16xf32>
+  %r2 = graph.reshape %2 : (tensor<16xf32>) -> tensor<1x16xf32>
+  %3 = rt.call @relu(%2) : (tensor<16xf32>) -> tensor<16xf32>
+  %r3 = graph.reshape %3 : (tensor<16xf32>) -> tensor<1x16xf32>
+  %4 = rt.call @relu(%3) : (tensor<16xf32>) -> tensor<16xf32>
+  %r4 = graph.reshape %4 : (tensor<16xf32>) -> tensor<1x16xf32>
+  %5 = rt.call @relu(%4) : (tensor<16xf32>) -> tensor<16xf32>
+  %r5 = graph.reshape %5 : (tensor<16xf32>) -> tensor<1x16xf32>
+  %rx = graph.reshape %x : (tensor<16xf32>) -> tensor<1x16xf32>
+  %all = graph.concat %r0, %r1, %r2, %r3, %r4, %r5, %rx, %r0 {axis = 0 : i64} : (tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>, tensor<1x16xf32>) -> tensor<8x16xf32>
+  return %all : tensor<8x16xf32>
+}
+
+// A piece of what a kernel computes lies in that, which stays until the piece
+// was read: the next result is put elsewhere.
+// CHECK-LABEL: rt.program @step arena 192
+// CHECK: %[[ALL:.+]] = rt.arena 0 bytes 128
+// CHECK: rt.launch @relu2(%{{.+}}, %[[ALL]])
+// CHECK: %[[P:.+]] = rt.arena 64 bytes 64
+// CHECK: %[[A:.+]] = rt.arena 128 bytes 64
+// CHECK: rt.launch @relu(%[[P]], %[[A]])
+// CHECK: %[[Y:.+]] = rt.binding 1
+// CHECK: rt.launch @relu(%[[A]], %[[Y]])
+// CHECK: %[[Z:.+]] = rt.binding 2
+// CHECK: rt.copy %[[P]] to %[[Z]] bytes 64
+func.func @step(%x: tensor<2x16xf32>) -> (tensor<16xf32>, tensor<16xf32>) {
+  %all = rt.call @relu2(%x) : (tensor<2x16xf32>) -> tensor<2x16xf32>
+  %0 = graph.slice %all {starts = array<i64: 1, 0>, limits = array<i64: 2, 16>, strides = array<i64: 1, 1>} : (tensor<2x16xf32>) -> tensor<1x16xf32>
+  %1 = graph.reshape %0 : (tensor<1x16xf32>) -> tensor<16xf32>
+  %2 = rt.call @relu(%1) : (tensor<16xf32>) -> tensor<16xf32>
+  %3 = rt.call @relu(%2) : (tensor<16xf32>) -> tensor<16xf32>
+  return %3, %1 : tensor<16xf32>, tensor<16xf32>
+}
+rt.kernel @relu2 domain [2, 16] row_dims 0 chunks 1 -> [tensor<2x16xf32>] {
+^bb0(%a: tensor<2x16xf32>):
+  %y = graph.relu %a : tensor<2x16xf32>
+  rt.yield %y : tensor<2x16xf32>
+}
+
 // -----
 
 graph.variable @w : tensor<16xf32> = dense<0.0> : tensor<16xf32>
@@ -191,6 +250,23 @@ func.func @views(%x: tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>, tensor<
   %2:2 = rt.call @two(%c) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   %3:2 = rt.call @two(%d) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
   return %2#0, %2#1, %3#0, %3#1, %0#1 : tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>
+}
+
+// Nor where the memory has parts, which are read behind it.
+// CHECK-LABEL: rt.program @parts arena 512
+// CHECK: %[[P:.+]] = rt.arena 0 bytes 64
+// CHECK: %[[SUM:.+]] = rt.binding 1
+// CHECK: rt.collective all_reduce op 0 over [0](%{{.+}}) to(%[[SUM]]) [
+// CHECK: rt.launch @two(%[[P]],
+func.func @parts(%x: tensor<16xf32>) -> (tensor<128xf32>, tensor<16xf32>, tensor<16xf32>) {
+  %0:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %1:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %2:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %3:2 = rt.call @two(%x) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  %all = graph.concat %0#0, %0#1, %1#0, %1#1, %2#0, %2#1, %3#0, %3#1 {axis = 0 : i64} : (tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>, tensor<16xf32>) -> tensor<128xf32>
+  %sum = dist.all_reduce %all over @mesh ["data"] {reason = "gradients", origin = "fc"} : (tensor<128xf32>) -> tensor<128xf32>
+  %y:2 = rt.call @two(%0#0) : (tensor<16xf32>) -> (tensor<16xf32>, tensor<16xf32>)
+  return %sum, %y#0, %y#1 : tensor<128xf32>, tensor<16xf32>, tensor<16xf32>
 }
 
 // -----
