@@ -8,7 +8,7 @@
 // Composed of element-wise ops, by the formulas of the ONNX operator reference.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Import/OnnxNode.h"
+#include "dialects/Graph/Import/OnnxActivation.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -20,7 +20,8 @@ static Value isPositive(OnnxNode &n, Value x) {
 static Value isNegative(OnnxNode &n, Value x) {
   return n.compare(ComparePredicate::LT, x, n.scalar(0, n.elementOf(x)));
 }
-static Value clamp(OnnxNode &n, Value x, double low, double high) {
+Value mlir::dist::graph::clampTo(OnnxNode &n, Value x, double low,
+                                 double high) {
   Type type = n.elementOf(x);
   return n.minimum(n.maximum(x, n.scalar(low, type)), n.scalar(high, type));
 }
@@ -33,6 +34,24 @@ static Value softplus(OnnxNode &n, Value x) {
   return n.add(n.select(isRight, x, zero), tail);
 }
 
+static Value leakyRelu(OnnxNode &n, Value x, double alpha, double) {
+  return n.select(isNegative(n, x), n.mul(x, alpha), x);
+}
+static Value elu(OnnxNode &n, Value x, double alpha, double) {
+  return n.select(isNegative(n, x), n.mul(n.unary<Expm1Op>(x), alpha), x);
+}
+static Value thresholdedRelu(OnnxNode &n, Value x, double alpha, double) {
+  Type type = n.elementOf(x);
+  return n.select(n.compare(ComparePredicate::GT, x, n.scalar(alpha, type)), x,
+                  n.scalar(0, type));
+}
+static Value hardSigmoid(OnnxNode &n, Value x, double alpha, double beta) {
+  return clampTo(n, n.add(n.mul(x, alpha), beta), 0, 1);
+}
+static Value softsign(OnnxNode &n, Value x) {
+  return n.div(x, n.add(n.unary<AbsOp>(x), 1));
+}
+
 static LogicalResult importRelu(OnnxNode &n) {
   return n.out(n.unary<ReluOp>(n.in(0)));
 }
@@ -41,9 +60,7 @@ static LogicalResult importSigmoid(OnnxNode &n) {
 }
 static LogicalResult importTanh(OnnxNode &n) { return n.out(n.tanh(n.in(0))); }
 static LogicalResult importLeakyRelu(OnnxNode &n) {
-  Value x = n.in(0);
-  double alpha = n.floatAttr("alpha", 0.01);
-  return n.out(n.select(isNegative(n, x), n.mul(x, alpha), x));
+  return n.out(leakyRelu(n, n.in(0), n.floatAttr("alpha", 0.01), 0));
 }
 static LogicalResult importPRelu(OnnxNode &n) {
   Value x = n.in(0), slope = n.in(1);
@@ -58,10 +75,7 @@ static LogicalResult importPRelu(OnnxNode &n) {
   return n.out(n.select(isNegative(n, x), n.mul(x, slope), x));
 }
 static LogicalResult importElu(OnnxNode &n) {
-  Value x = n.in(0);
-  double alpha = n.floatAttr("alpha", 1);
-  return n.out(
-      n.select(isNegative(n, x), n.mul(n.unary<Expm1Op>(x), alpha), x));
+  return n.out(elu(n, n.in(0), n.floatAttr("alpha", 1), 0));
 }
 static LogicalResult importSelu(OnnxNode &n) {
   Value x = n.in(0);
@@ -77,19 +91,15 @@ static LogicalResult importCelu(OnnxNode &n) {
   return n.out(n.select(isNegative(n, x), negative, x));
 }
 static LogicalResult importThresholdedRelu(OnnxNode &n) {
-  Value x = n.in(0);
-  Type type = n.elementOf(x);
-  Value alpha = n.scalar(n.floatAttr("alpha", 1), type);
-  return n.out(n.select(n.compare(ComparePredicate::GT, x, alpha), x,
-                        n.scalar(0, type)));
+  return n.out(thresholdedRelu(n, n.in(0), n.floatAttr("alpha", 1), 0));
 }
 static LogicalResult importHardSigmoid(OnnxNode &n) {
   double alpha = n.floatAttr("alpha", 0.2), beta = n.floatAttr("beta", 0.5);
-  return n.out(clamp(n, n.add(n.mul(n.in(0), alpha), beta), 0, 1));
+  return n.out(hardSigmoid(n, n.in(0), alpha, beta));
 }
 static LogicalResult importHardSwish(OnnxNode &n) {
   Value x = n.in(0);
-  Value gate = clamp(n, n.add(n.mul(x, 1.0 / 6), 0.5), 0, 1);
+  Value gate = clampTo(n, n.add(n.mul(x, 1.0 / 6), 0.5), 0, 1);
   return n.out(n.mul(x, gate));
 }
 static LogicalResult importSwish(OnnxNode &n) {
@@ -105,8 +115,7 @@ static LogicalResult importSoftplus(OnnxNode &n) {
   return n.out(softplus(n, n.in(0)));
 }
 static LogicalResult importSoftsign(OnnxNode &n) {
-  Value x = n.in(0);
-  return n.out(n.div(x, n.add(n.unary<AbsOp>(x), 1)));
+  return n.out(softsign(n, n.in(0)));
 }
 static LogicalResult importGelu(OnnxNode &n) {
   Value x = n.in(0);
@@ -173,6 +182,40 @@ static LogicalResult importHardmax(OnnxNode &n) {
     return n.convert(n.compare(ComparePredicate::EQ, position, best),
                      n.elementOf(x));
   });
+}
+
+const OnnxActivation *mlir::dist::graph::findOnnxActivation(StringRef name) {
+  constexpr std::nullopt_t none = std::nullopt;
+  static const OnnxActivation rows[] = {
+      {"Relu", 0, none, none,
+       [](OnnxNode &n, Value x, double, double) { return n.unary<ReluOp>(x); }},
+      {"Tanh", 0, none, none,
+       [](OnnxNode &n, Value x, double, double) { return n.tanh(x); }},
+      {"Sigmoid", 0, none, none,
+       [](OnnxNode &n, Value x, double, double) {
+         return n.unary<LogisticOp>(x);
+       }},
+      {"Softsign", 0, none, none,
+       [](OnnxNode &n, Value x, double, double) { return softsign(n, x); }},
+      {"Softplus", 0, none, none,
+       [](OnnxNode &n, Value x, double, double) { return softplus(n, x); }},
+      {"LeakyRelu", 1, 0.01, none, leakyRelu},
+      {"ThresholdedRelu", 1, 1.0, none, thresholdedRelu},
+      {"Elu", 1, 1.0, none, elu},
+      {"HardSigmoid", 2, 0.2, 0.5, hardSigmoid},
+      {"Affine", 2, none, none,
+       [](OnnxNode &n, Value x, double alpha, double beta) {
+         return n.add(n.mul(x, alpha), beta);
+       }},
+      {"ScaledTanh", 2, none, none,
+       [](OnnxNode &n, Value x, double alpha, double beta) {
+         return n.mul(n.tanh(n.mul(x, beta)), alpha);
+       }},
+  };
+  for (const OnnxActivation &row : rows)
+    if (name.equals_insensitive(row.name))
+      return &row;
+  return nullptr;
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxActivationOps() {

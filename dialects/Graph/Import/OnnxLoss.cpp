@@ -91,9 +91,6 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxRefusedOps() {
   static const char flowTodo[] =
       "write the loop out before the export (in PyTorch trace the module "
       "instead of scripting it, in Keras give unroll=True)";
-  static const char recurrent[] = "recurrent cells are not supported";
-  static const char recurrentTodo[] = "export them unrolled (in Keras: "
-                                      "unroll=True)";
   static const char dynamic[] = "its result's shape depends on data";
   static const char dynamicTodo[] =
       "write it with a mask before the export (in PyTorch: torch.where), or "
@@ -108,9 +105,6 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxRefusedOps() {
       {"If", 1, 0, 0, nullptr, flow, "", flowTodo},
       {"Loop", 1, 0, 0, nullptr, flow, "", flowTodo},
       {"Scan", 1, 0, 0, nullptr, flow, "", flowTodo},
-      {"RNN", 1, 0, 0, nullptr, recurrent, "", recurrentTodo},
-      {"GRU", 1, 0, 0, nullptr, recurrent, "", recurrentTodo},
-      {"LSTM", 1, 0, 0, nullptr, recurrent, "", recurrentTodo},
       {"NonZero", 1, 0, 0, nullptr, dynamic, "", dynamicTodo},
       {"Unique", 1, 0, 0, nullptr, dynamic, "", dynamicTodo},
       {"Compress", 1, 0, 0, nullptr, dynamic, "", dynamicTodo},

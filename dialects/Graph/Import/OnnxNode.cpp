@@ -22,7 +22,8 @@ enum AttributeType {
   Text = 3,
   Tensor = 4,
   Floats = 6,
-  Ints = 7
+  Ints = 7,
+  Texts = 8
 };
 } // namespace
 
@@ -243,6 +244,18 @@ std::optional<SmallVector<double>> OnnxNode::floatsAttr(StringRef name) {
                              attribute->floats().end());
 }
 
+std::optional<SmallVector<std::string>> OnnxNode::textsAttr(StringRef name) {
+  const onnx::AttributeProto *attribute = findAttr(name);
+  if (!attribute)
+    return std::nullopt;
+  if (!isOfType(*attribute, Texts, true)) {
+    (void)fail("attribute '" + name + "' must be a list of strings");
+    return std::nullopt;
+  }
+  return SmallVector<std::string>(attribute->strings().begin(),
+                                  attribute->strings().end());
+}
+
 const onnx::TensorProto *OnnxNode::tensorAttr(StringRef name) {
   const onnx::AttributeProto *attribute = findAttr(name);
   if (!attribute)
@@ -364,7 +377,8 @@ const OnnxOp *mlir::dist::graph::findOnnxOp(StringRef domain, StringRef name,
           getOnnxDataOps(), getOnnxIndexOps(), getOnnxReduceOps(),
           getOnnxContractionOps(), getOnnxAttentionOps(), getOnnxEinsumOps(),
           getOnnxPoolOps(), getOnnxNormOps(), getOnnxLossOps(),
-          getOnnxResizeOps(), getOnnxRandomOps(), getOnnxRefusedOps()})
+          getOnnxResizeOps(), getOnnxRandomOps(), getOnnxRecurrentOps(),
+          getOnnxRefusedOps()})
       for (const OnnxOp &row : rows)
         result[(llvm::Twine(row.domain) + ":" + row.name).str()].push_back(
             &row);

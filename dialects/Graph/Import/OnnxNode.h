@@ -54,6 +54,7 @@ public:
   std::string textAttr(StringRef name, StringRef standard);
   std::optional<SmallVector<int64_t>> intsAttr(StringRef name);
   std::optional<SmallVector<double>> floatsAttr(StringRef name);
+  std::optional<SmallVector<std::string>> textsAttr(StringRef name);
   const onnx::TensorProto *tensorAttr(StringRef name);
   /// Attributes that change nothing here.
   void ignore(std::initializer_list<StringRef> names);
@@ -140,6 +141,7 @@ ArrayRef<OnnxOp> getOnnxNormOps();
 ArrayRef<OnnxOp> getOnnxLossOps();
 ArrayRef<OnnxOp> getOnnxResizeOps();
 ArrayRef<OnnxOp> getOnnxRandomOps();
+ArrayRef<OnnxOp> getOnnxRecurrentOps();
 ArrayRef<OnnxOp> getOnnxRefusedOps();
 
 /// The row for a node, or null after nothing was found.

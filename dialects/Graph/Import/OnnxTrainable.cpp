@@ -9,7 +9,8 @@
 // more than one element that are no mask, and the one number that is the bias
 // of a layer of one unit; in Concat those that stand beside activations, as a
 // class token does; in Div those that the norm of one divides (weight norm, the
-// classes of a cosine classifier). An initializer is followed through ops that
+// classes of a cosine classifier); as the state that a recurrence starts from
+// those repeated over the batch. An initializer is followed through ops that
 // only change its form, repeat it, put several together or take parts of it.
 //
 //===----------------------------------------------------------------------===//
@@ -22,8 +23,9 @@ using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
 namespace {
-/// `Setting`: a bound, a ratio or a size, which nothing trains.
-enum class Slot { None, Parameter, Buffer, Operand, Piece, Setting };
+/// `Setting`: a bound, a ratio or a size, which nothing trains. `State`: what a
+/// recurrence starts from, which is one where it is repeated over the batch.
+enum class Slot { None, Parameter, Buffer, Operand, Piece, Setting, State };
 
 struct SlotRow {
   const char *op;
@@ -48,6 +50,9 @@ constexpr SlotRow kSlots[] = {
     {"GRU", 1, 3, Slot::Parameter},
     {"LSTM", 1, 3, Slot::Parameter},
     {"LSTM", 7, 7, Slot::Parameter},
+    {"RNN", 5, 5, Slot::State},
+    {"GRU", 5, 5, Slot::State},
+    {"LSTM", 5, 6, Slot::State},
     {"Add", 0, 1, Slot::Operand},
     {"Mul", 0, 1, Slot::Operand},
     {"Concat", 0, 9999, Slot::Piece},
@@ -112,9 +117,9 @@ bool isPadding(StringRef name, const ::dist::HostArray &array) {
 /// What a value is made of: an initializer, and what happened to it.
 struct Origin {
   std::string name;
-  /// What is repeated is a parameter where it is added, multiplied or put
-  /// beside activations; elsewhere it may be the state that a recurrence starts
-  /// from.
+  /// What is repeated is a parameter where it is added, multiplied, put beside
+  /// activations or the state that a recurrent node starts from; elsewhere it
+  /// may be such a state of a recurrence that is written out.
   bool repeated = false;
   /// Not all of it.
   bool part = false;
@@ -218,7 +223,8 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
   Slot slot = findSlot(node.op_type(), input);
   if (node.op_type() == "Div" && input == 0 && norms.contains(node.input(1)))
     slot = Slot::Operand;
-  if (from.repeated && slot != Slot::Operand && slot != Slot::Piece)
+  if (from.repeated && slot != Slot::Operand && slot != Slot::Piece &&
+      slot != Slot::State)
     slot = Slot::None;
   bool isNumber = ::dist::elementCount(array.shape) <= 1;
   auto refuse = [&](const std::string &why) {
@@ -246,6 +252,11 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
     break;
   case Slot::Piece:
   case Slot::Operand:
+  case Slot::State:
+    if (slot == Slot::State && !from.repeated) {
+      refuse("the state that the steps start from, of");
+      break;
+    }
     if (isNumber && !takesNumber(node, input, array.shape)) {
       refuse("a scalar in");
       break;
@@ -254,8 +265,10 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
       refuse("a mask in");
       break;
     }
-    if (slot == Slot::Piece && isPadding(from.name, array)) {
-      refuse("equal elements, as padding has, in");
+    if (slot != Slot::Operand && isPadding(from.name, array)) {
+      refuse(slot == Slot::Piece ? "equal elements, as padding has, in"
+                                 : "equal elements, as a state has that the "
+                                   "steps start from, in");
       break;
     }
     [[fallthrough]];

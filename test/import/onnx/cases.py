@@ -216,13 +216,19 @@ def write(path, data):
         file.write(data)
 
 
-for name, opset, nodes, inputs, outputs in cases():
-    folder = os.path.join(sys.argv[1], name)
-    data = os.path.join(folder, "test_data_set_0")
-    os.makedirs(data, exist_ok=True)
-    values = [value(field, n, a.dims, TYPES[a.kind])
-              for field, arrays in ((11, inputs), (12, outputs)) for n, a in arrays.items()]
-    write(folder + "/model.onnx", model(*nodes, *values, opset=opset))
-    for kind, arrays in (("input", inputs), ("output", outputs)):
-        for i, (n, array) in enumerate(arrays.items()):
-            write(f"{data}/{kind}_{i}.pb", array.bytes(n))
+def write_cases(folder, cases):
+    """A folder for each of `cases`: name, opset, nodes, inputs, outputs."""
+    for name, opset, nodes, inputs, outputs in cases:
+        case = os.path.join(folder, name)
+        data = os.path.join(case, "test_data_set_0")
+        os.makedirs(data, exist_ok=True)
+        values = [value(field, n, a.dims, TYPES[a.kind])
+                  for field, arrays in ((11, inputs), (12, outputs)) for n, a in arrays.items()]
+        write(case + "/model.onnx", model(*nodes, *values, opset=opset))
+        for kind, arrays in (("input", inputs), ("output", outputs)):
+            for i, (n, array) in enumerate(arrays.items()):
+                write(f"{data}/{kind}_{i}.pb", array.bytes(n))
+
+
+if __name__ == "__main__":
+    write_cases(sys.argv[1], cases())

@@ -32,6 +32,10 @@ def attr(name, value):
         return out + sub(4, value) + num(20, 3)
     if isinstance(value, bytes):
         return out + sub(6, value) + num(20, 5)
+    if value and isinstance(value[0], float):
+        return out + b"".join(varint(7 << 3 | 5) + struct.pack("<f", v) for v in value) + num(20, 6)
+    if value and isinstance(value[0], str):
+        return out + b"".join(sub(9, v) for v in value) + num(20, 8)
     return out + b"".join(num(8, v) for v in value) + num(20, 7)
 
 
@@ -184,7 +188,7 @@ MODELS = {
         node("Reshape", ["x", "shape"], ["y"], "r"),
         value(11, "x", [2, 3]), value(11, "shape", [1], 7), value(12, "y", [6])),
     "unknown-op": lambda: unary("Frobnicate"),
-    "refused-op": lambda: unary("LSTM"),
+    "refused-op": lambda: unary("NonZero"),
     "refused-loop": lambda: unary("Loop"),
     "unknown-attribute": lambda: unary("Relu", slope=2),
     "wrong-attribute": lambda: unary("LeakyRelu", alpha="much"),
