@@ -10,10 +10,12 @@
 namespace dist::cluster {
 
 void Detector::add(int peer, TimePoint begin) {
-  peers[peer] = {true, false, begin, {}};
+  peers[peer] = {true, false, begin, begin, {}};
 }
 
-void Detector::heard(int peer, TimePoint now) { peers[peer].since = now; }
+void Detector::heard(int peer, TimePoint now) {
+  peers[peer].since = peers[peer].heard = now;
+}
 
 std::vector<Detector::Finding>
 Detector::look(TimePoint now, TimePoint planned,
@@ -29,9 +31,13 @@ Detector::look(TimePoint now, TimePoint planned,
     if (isLate)
       peer.since = std::max(peer.since, now);
     Clock::duration silence = now - peer.since;
-    if (silence > 2 * kBeatInterval && ask(i) == ThreadState::Runnable) {
-      peer.since = now;
-      silence = {};
+    if (silence > 2 * kBeatInterval) {
+      const ThreadState state = ask(i);
+      if (state == ThreadState::Runnable ||
+          (state == ThreadState::Blocked && now - peer.heard < kLongestBlock)) {
+        peer.since = now;
+        silence = {};
+      }
     }
     if (peer.isSuspected && silence > peer.longest)
       peer.longest = silence;

@@ -28,12 +28,18 @@ namespace dist::cluster {
 /// How often each process sends a beat, and how often it looks for those of the
 /// others.
 constexpr std::chrono::milliseconds kBeatInterval{100}, kLookInterval{50};
+/// How long a thread may be blocked before its silence counts: a busy disk's
+/// time, and not that of one which never answers.
+constexpr std::chrono::seconds kLongestBlock{5};
 
 /// What the system says of a peer's thread.
 enum class ThreadState {
   /// Of another machine's, or a thread that is no more.
   Unknown,
   Sleeps,
+  /// In the kernel, where nothing wakes it: it waits for a disk, as for code
+  /// that was paged out, or for memory.
+  Blocked,
   /// Runs, or would if it had a CPU.
   Runnable,
   /// By SIGSTOP or a debugger.
@@ -75,6 +81,7 @@ private:
   struct Peer {
     bool isWatched = false, isSuspected = false;
     TimePoint since; // when its silence began, as far as it counts
+    TimePoint heard; // as it is, whatever counts
     Clock::duration longest{};
   };
   Clock::duration patience;

@@ -291,6 +291,12 @@ void Heartbeat::Impl::hearOfLoss(const proto::Loss &loss) {
 // Beats
 //===----------------------------------------------------------------------===//
 
+static std::string describe(ThreadState state) {
+  return state == ThreadState::Stopped   ? ", it is stopped"
+         : state == ThreadState::Blocked ? ", it waits for a disk or for memory"
+                                         : "";
+}
+
 void Heartbeat::Impl::look(Clock::time_point now, Clock::time_point planned) {
   if (now >= nextBeat) {
     sendBeat(now);
@@ -314,10 +320,8 @@ void Heartbeat::Impl::look(Clock::time_point now, Clock::time_point planned) {
       break;
     }
     case Detector::Change::Lost:
-      lose(finding.peer,
-           std::string("shows no sign of life for ") + seconds +
-               (ask(finding.peer) == ThreadState::Stopped ? ", it is stopped"
-                                                          : ""));
+      lose(finding.peer, std::string("shows no sign of life for ") + seconds +
+                             describe(ask(finding.peer)));
       break;
     }
   }

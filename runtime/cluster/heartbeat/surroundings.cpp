@@ -166,8 +166,9 @@ ThreadState SystemBeatSurroundings::stateOf(int64_t process, int64_t thread) {
   case 't':
     return ThreadState::Stopped;
   case 'S':
-  case 'D':
     return ThreadState::Sleeps;
+  case 'D':
+    return ThreadState::Blocked;
   default:
     return ThreadState::Unknown;
   }

@@ -123,6 +123,17 @@ TEST_F(DetectorTest, AThreadThatWaitsForACpuIsAlive) {
   EXPECT_THAT(told.back(), testing::HasSubstr("1 lost"));
 }
 
+TEST_F(DetectorTest, AThreadThatWaitsForADiskIsAliveForAWhile) {
+  state[1] = ThreadState::Blocked;
+  pass(4s, {0});
+  detector.heard(1, now);
+  begin = now;
+  pass(4s, {0});
+  EXPECT_THAT(told, ElementsAre());
+  pass(3s, {0});
+  EXPECT_THAT(told, ElementsAre("5400 ms: 1 suspected", "5850 ms: 1 lost"));
+}
+
 TEST_F(DetectorTest, SleepingIsNoExcuse) {
   state[1] = ThreadState::Sleeps;
   pass(1s, {0});
