@@ -62,8 +62,11 @@ config.substitutions.append(("%python", shutil.which("python3") or "python3"))
 # Products of bf16 on tile registers, where the library may use them.
 if os.path.exists("/proc/cpuinfo") and "ONEDNN_MAX_CPU_ISA" not in os.environ:
     with open("/proc/cpuinfo") as info:
-        if "amx_bf16" in info.read():
-            config.available_features.add("tiles")
+        flags = info.read()
+    if "amx_bf16" in flags:
+        config.available_features.add("tiles")
+    if "avx512bw" in flags:  # from there on the library packs what it multiplies by
+        config.available_features.add("avx512")
 
 # CPUs that code is generated for by name.
 if platform.machine() == "x86_64":
