@@ -131,7 +131,7 @@ TEST_F(DetectorTest, AThreadThatWaitsForADiskIsAliveForAWhile) {
   pass(4s, {0});
   EXPECT_THAT(told, ElementsAre());
   pass(3s, {0});
-  EXPECT_THAT(told, ElementsAre("5400 ms: 1 suspected", "5850 ms: 1 lost"));
+  EXPECT_THAT(told, ElementsAre("5200 ms: 1 suspected", "5650 ms: 1 lost"));
 }
 
 TEST_F(DetectorTest, SleepingIsNoExcuse) {
