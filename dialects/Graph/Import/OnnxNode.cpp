@@ -182,89 +182,84 @@ const onnx::AttributeProto *OnnxNode::findAttr(StringRef name) {
 }
 
 /// Files before ONNX 1.3 may leave the type out: what is set tells it.
-static bool isOfType(const onnx::AttributeProto &attribute, int type,
-                     bool set) {
-  return attribute.type() == type || (attribute.type() == 0 && set);
+static bool isOfType(const onnx::AttributeProto &attribute,
+                     AttributeType type) {
+  if (attribute.type() != 0)
+    return attribute.type() == type;
+  switch (type) {
+  case Float:
+    return attribute.has_f();
+  case Int:
+    return attribute.has_i();
+  case Text:
+    return attribute.has_s();
+  case Tensor:
+    return attribute.has_t();
+  case Floats:
+  case Ints:
+  case Texts:
+    return true; // an empty list
+  }
+  llvm_unreachable("no type of an attribute");
+}
+
+/// The attribute, if there is one; null, too, with an error, where it is none
+/// of the type.
+static const onnx::AttributeProto *
+takeTyped(OnnxNode &node, const onnx::AttributeProto *attribute,
+          AttributeType type, StringRef what) {
+  if (!attribute || isOfType(*attribute, type))
+    return attribute;
+  (void)node.fail("attribute '" + attribute->name() + "' must be " + what);
+  return nullptr;
 }
 
 int64_t OnnxNode::intAttr(StringRef name, int64_t standard) {
-  const onnx::AttributeProto *attribute = findAttr(name);
-  if (!attribute)
-    return standard;
-  if (!isOfType(*attribute, Int, attribute->has_i())) {
-    (void)fail("attribute '" + name + "' must be an integer");
-    return standard;
-  }
-  return attribute->i();
+  const onnx::AttributeProto *attribute =
+      takeTyped(*this, findAttr(name), Int, "an integer");
+  return attribute ? attribute->i() : standard;
 }
 
 double OnnxNode::floatAttr(StringRef name, double standard) {
-  const onnx::AttributeProto *attribute = findAttr(name);
-  if (!attribute)
-    return static_cast<float>(standard);
-  if (!isOfType(*attribute, Float, attribute->has_f())) {
-    (void)fail("attribute '" + name + "' must be a float");
-    return standard;
-  }
-  return attribute->f();
+  const onnx::AttributeProto *attribute =
+      takeTyped(*this, findAttr(name), Float, "a float");
+  return attribute ? attribute->f() : static_cast<float>(standard);
 }
 
 std::string OnnxNode::textAttr(StringRef name, StringRef standard) {
-  const onnx::AttributeProto *attribute = findAttr(name);
-  if (!attribute)
-    return standard.str();
-  if (!isOfType(*attribute, Text, attribute->has_s())) {
-    (void)fail("attribute '" + name + "' must be a string");
-    return standard.str();
-  }
-  return attribute->s();
+  const onnx::AttributeProto *attribute =
+      takeTyped(*this, findAttr(name), Text, "a string");
+  return attribute ? attribute->s() : standard.str();
 }
 
 std::optional<SmallVector<int64_t>> OnnxNode::intsAttr(StringRef name) {
-  const onnx::AttributeProto *attribute = findAttr(name);
+  const onnx::AttributeProto *attribute =
+      takeTyped(*this, findAttr(name), Ints, "a list of integers");
   if (!attribute)
     return std::nullopt;
-  if (!isOfType(*attribute, Ints, true)) {
-    (void)fail("attribute '" + name + "' must be a list of integers");
-    return std::nullopt;
-  }
-  return SmallVector<int64_t>(attribute->ints().begin(),
-                              attribute->ints().end());
+  return llvm::to_vector_of<int64_t>(attribute->ints());
 }
 
 std::optional<SmallVector<double>> OnnxNode::floatsAttr(StringRef name) {
-  const onnx::AttributeProto *attribute = findAttr(name);
+  const onnx::AttributeProto *attribute =
+      takeTyped(*this, findAttr(name), Floats, "a list of floats");
   if (!attribute)
     return std::nullopt;
-  if (!isOfType(*attribute, Floats, true)) {
-    (void)fail("attribute '" + name + "' must be a list of floats");
-    return std::nullopt;
-  }
-  return SmallVector<double>(attribute->floats().begin(),
-                             attribute->floats().end());
+  return llvm::to_vector_of<double>(attribute->floats());
 }
 
 std::optional<SmallVector<std::string>> OnnxNode::textsAttr(StringRef name) {
-  const onnx::AttributeProto *attribute = findAttr(name);
+  const onnx::AttributeProto *attribute =
+      takeTyped(*this, findAttr(name), Texts, "a list of strings");
   if (!attribute)
     return std::nullopt;
-  if (!isOfType(*attribute, Texts, true)) {
-    (void)fail("attribute '" + name + "' must be a list of strings");
-    return std::nullopt;
-  }
-  return SmallVector<std::string>(attribute->strings().begin(),
-                                  attribute->strings().end());
+  return llvm::to_vector_of<std::string>(attribute->strings());
 }
 
 const onnx::TensorProto *OnnxNode::tensorAttr(StringRef name) {
-  const onnx::AttributeProto *attribute = findAttr(name);
-  if (!attribute)
-    return nullptr;
-  if (!isOfType(*attribute, Tensor, attribute->has_t())) {
-    (void)fail("attribute '" + name + "' must be a tensor");
-    return nullptr;
-  }
-  return &attribute->t();
+  const onnx::AttributeProto *attribute =
+      takeTyped(*this, findAttr(name), Tensor, "a tensor");
+  return attribute ? &attribute->t() : nullptr;
 }
 
 void OnnxNode::ignore(std::initializer_list<StringRef> names) {
