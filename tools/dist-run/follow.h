@@ -18,8 +18,8 @@ namespace dist::tools {
 /// where several have come, until the run that saves there has ended; prints a
 /// line each, and adds one to --history, which says what is done already when
 /// this process is started again. `found`: the folder's run when the process
-/// began. Errors: --follow-timeout seconds without a
-/// new state; what keeps it from reading states or writing results.
+/// began. Errors: --follow-timeout seconds without a new state; what keeps it
+/// from reading states or writing results.
 Status followStates(const Options &options, const RunFile &found,
                     Session &session, const Dataset &data);
 

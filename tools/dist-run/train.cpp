@@ -251,8 +251,6 @@ static int serve(ClusterRun &cluster, Session &session) {
   return cluster.served()->serve(session);
 }
 
-/// Trains until the end, or until other workers are lost that this run goes on
-/// without: `goesOn`.
 /// What a run wants of --checkpoint's folder, from one set of workers to the
 /// next: what it has begun there it goes on with.
 struct FolderClaim {
@@ -260,6 +258,8 @@ struct FolderClaim {
   bool takesOver = false; // see CheckpointFolder::open
 };
 
+/// Trains until the end, or until other workers are lost that this run goes on
+/// without: `goesOn`.
 static int fitOnce(const Options &options, FolderClaim *folder,
                    ClusterRun &cluster, Elastic &elastic, bool *goesOn);
 
