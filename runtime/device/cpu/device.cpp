@@ -11,6 +11,7 @@
 
 #include "runtime/device/cpu/memory.h"
 #include "runtime/device/cpu/features.h"
+#include "runtime/device/cpu/library_code.h"
 #include "runtime/device/cpu/library_memory.h"
 #include "runtime/device/cpu/library_parts.h"
 #include "runtime/device/cpu/team.h"
@@ -80,7 +81,12 @@ public:
   Status call(std::function<Status()> function) override { return function(); }
   Status record(Event &) override { return Status(); }
   Status wait(Event &) override { return Status(); }
-  Status finish(double) override { return Status(); }
+  Status finish(double) override {
+    if (madeKernels)
+      releaseLibraryCode();
+    madeKernels = false;
+    return Status();
+  }
 
 private:
   Status create(int index);
@@ -90,6 +96,7 @@ private:
   int64_t scratchpadBytes = 0;
   /// Made at first use, on the thread whose team runs them.
   std::vector<std::unique_ptr<LibraryKernel>> kernels;
+  bool madeKernels = false; // since the last finish
 };
 
 class CpuDevice : public Device {
@@ -123,6 +130,7 @@ public:
 
 Status CpuStream::create(int index) {
   auto &instance = kernels[index];
+  madeKernels = true;
   DIST_RETURN_IF_ERROR(
       LibraryKernel::create(module->manifest.kernels(), index,
                             module->manifest.threads_per_device(), &instance));
@@ -156,6 +164,7 @@ Status CpuDevice::load(const manifest::Manifest &manifest,
                        std::shared_ptr<const Module> *out) {
   auto module = std::make_shared<CpuModule>(manifest);
   DIST_RETURN_IF_ERROR(LibraryMemory::create(manifest, &module->library));
+  releaseLibraryCode();
   for (int program = 0; program < manifest.programs_size(); ++program) {
     const LibraryBlock &block = module->library.block(program);
     module->layouts.push_back({block.prepared, block.slots, block.bytes()});
