@@ -17,13 +17,14 @@ using Kind = CollectiveKind;
 using message::Sending;
 
 /// Pairs of ranks, and four of them.
-LinkTable readLinks() {
+LinkTable readLinks(const std::string &more = "") {
   char path[] = "/tmp/link_times_XXXXXX";
   int descriptor = mkstemp(path);
   EXPECT_GE(descriptor, 0);
   close(descriptor);
   Status status = writeFile(path, R"({"version": 1, "cores": 2, "levels": [
-    {"level": "pair", "ranks": 2, "bytes_per_second": 1e3,
+    {"level": "pair", "ranks": 2, "bytes_per_second": 1e3,)" + more +
+                                      R"(
      "latency_seconds": 1, "message_seconds": 0.5},
     {"level": "all", "ranks": 4, "bytes_per_second": 1e2,
      "latency_seconds": 10, "message_seconds": 2}]})");
@@ -153,6 +154,21 @@ TEST_F(LinkTimes, OneMessageOfAPermute) {
   const int64_t sources[] = {1, -1, 0, 3};
   permute.call.sources = {sources, 4};
   EXPECT_NEAR(links.getSeconds(permute.call, {four}), far + 10, 1e-9);
+}
+
+// Both halves pass at once at the rate of both; what one rank alone sends
+// passes at the other one.
+TEST(LinkTimesOfOneWay, AreThoseOfWhatIsAlone) {
+  const LinkTable links = readLinks(R"("one_way_bytes_per_second": 2e3,)");
+  auto seconds = [&](Kind kind, Algorithm algorithm) {
+    return links.getSeconds(Dense(kind, 512, algorithm).call, {{0, 1}});
+  };
+  EXPECT_NEAR(seconds(Kind::AllReduce, Algorithm::Exchange), 1.5 + 0.512, 1e-9);
+  EXPECT_NEAR(seconds(Kind::AllReduce, Algorithm::Parts), 2 * (1.5 + 0.256),
+              1e-9);
+  EXPECT_NEAR(seconds(Kind::AllReduce, Algorithm::ReduceToOne),
+              2 * (1.5 + 0.256), 1e-9);
+  EXPECT_NEAR(seconds(Kind::Broadcast, Algorithm::Auto), 1.5 + 0.256, 1e-9);
 }
 
 int64_t countRounds(Kind kind, Algorithm algorithm, int size) {

@@ -7,6 +7,7 @@
 #include "runtime/comm/schedule/links.h"
 #include "runtime/comm/schedule/table_file.h"
 #include <algorithm>
+#include <optional>
 
 namespace dist {
 
@@ -15,6 +16,7 @@ Status LinkTable::read(const std::string &path, LinkTable *out) {
                  "see --link-table in examples/guide/reading-explain.md");
   DIST_RETURN_IF_ERROR(file.read(path, "levels", {"cores"},
                                  {"level", "ranks", "bytes_per_second",
+                                  "one_way_bytes_per_second",
                                   "latency_seconds", "message_seconds"}));
   double cores = 0;
   DIST_RETURN_IF_ERROR(file.takeNumber("cores", 0, &cores));
@@ -25,6 +27,13 @@ Status LinkTable::read(const std::string &path, LinkTable *out) {
     DIST_RETURN_IF_ERROR(file.takeCount(row, "ranks", &level.ranks));
     DIST_RETURN_IF_ERROR(
         file.takePositive(row, "bytes_per_second", &level.bytesPerSecond));
+    level.oneWayBytesPerSecond = level.bytesPerSecond;
+    if (row.numbers.count("one_way_bytes_per_second"))
+      DIST_RETURN_IF_ERROR(file.takePositive(row, "one_way_bytes_per_second",
+                                             &level.oneWayBytesPerSecond));
+    if (level.oneWayBytesPerSecond < level.bytesPerSecond)
+      return file.wrong(row.line, "expected 'one_way_bytes_per_second' to be "
+                                  "at least 'bytes_per_second'");
     DIST_RETURN_IF_ERROR(
         file.takeNumber(row, "latency_seconds", &level.latency));
     DIST_RETURN_IF_ERROR(
@@ -50,6 +59,12 @@ size_t LinkTable::levelBetween(int64_t a, int64_t b) const {
   return level;
 }
 
+bool LinkTable::knowsOneWay() const {
+  return std::any_of(all.begin(), all.end(), [](const LinkLevel &level) {
+    return level.oneWayBytesPerSecond != level.bytesPerSecond;
+  });
+}
+
 namespace {
 /// When a rank is done, in seconds from a collective's begin.
 struct RankTimes {
@@ -67,11 +82,36 @@ struct RankTimes {
     takes = false;
   }
 };
+
+/// Who sends and who takes, in each round of a collective.
+class Directions {
+public:
+  Directions(const Collective &call, size_t size) : size(size) {
+    message::visitSent(call, int(size), [&](const message::Sending &one) {
+      sends.resize((one.round + 1) * size);
+      takes.resize((one.round + 1) * size);
+      sends[one.round * size + one.from] = true;
+      takes[one.round * size + one.to] = true;
+    });
+  }
+  /// Neither end is under way the other way, too.
+  bool isOneWay(const message::Sending &one) const {
+    return !takes[one.round * size + one.from] &&
+           !sends[one.round * size + one.to];
+  }
+
+private:
+  size_t size;
+  std::vector<bool> sends, takes;
+};
 } // namespace
 
 double LinkTable::getSecondsOfGroup(const Collective &call,
                                     const std::vector<int64_t> &group) const {
   std::vector<RankTimes> ranks(group.size());
+  std::optional<Directions> directions;
+  if (knowsOneWay())
+    directions.emplace(call, group.size());
   int64_t round = 0;
   auto endRound = [&] {
     for (RankTimes &rank : ranks)
@@ -82,8 +122,11 @@ double LinkTable::getSecondsOfGroup(const Collective &call,
       endRound();
     round = one.round;
     const LinkLevel &level = all[levelBetween(group[one.from], group[one.to])];
+    const double rate = directions && directions->isOneWay(one)
+                            ? level.oneWayBytesPerSecond
+                            : level.bytesPerSecond;
     const double cost = double(one.traffic.messages) * level.messageSeconds +
-                        double(one.traffic.bytes) / level.bytesPerSecond;
+                        double(one.traffic.bytes) / rate;
     RankTimes &from = ranks[one.from], &to = ranks[one.to];
     const double leaves = std::max(from.sent, from.taken);
     const double begins = leaves + level.latency;

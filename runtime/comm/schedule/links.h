@@ -16,6 +16,8 @@
 //      "latency_seconds": 2e-6, "message_seconds": 5e-7},
 //     {"level": "network", "ranks": 1024, ...}]}
 //
+// A level may have "one_way_bytes_per_second", too.
+//
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_COMM_SCHEDULE_LINKS_H
 #define RUNTIME_COMM_SCHEDULE_LINKS_H
@@ -33,6 +35,10 @@ struct LinkLevel {
   /// What a rank sends a second while all others send, too; until a message is
   /// there; and what each message costs who sends it and who takes it.
   double bytesPerSecond = 1, latency = 0, messageSeconds = 0;
+  /// What a rank that takes nothing sends a second to one that sends nothing.
+  /// Where both directions share what moves bytes (a host's memory, the CPUs
+  /// that copy for TCP) it is up to twice the other rate.
+  double oneWayBytesPerSecond = 1;
 };
 
 class LinkTable {
@@ -58,6 +64,8 @@ public:
 private:
   double getSecondsOfGroup(const Collective &call,
                            const std::vector<int64_t> &group) const;
+  /// Whether a level's rates differ.
+  bool knowsOneWay() const;
 
   std::vector<LinkLevel> all;
   int64_t numCores = 0;
