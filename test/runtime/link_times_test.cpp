@@ -23,7 +23,8 @@ LinkTable readLinks(const std::string &more = "") {
   EXPECT_GE(descriptor, 0);
   close(descriptor);
   Status status = writeFile(path, R"({"version": 1, "cores": 2, "levels": [
-    {"level": "pair", "ranks": 2, "bytes_per_second": 1e3,)" + more +
+    {"level": "pair", "ranks": 2, "bytes_per_second": 1e3,)" +
+                                      more +
                                       R"(
      "latency_seconds": 1, "message_seconds": 0.5},
     {"level": "all", "ranks": 4, "bytes_per_second": 1e2,

@@ -16,8 +16,8 @@ Status LinkTable::read(const std::string &path, LinkTable *out) {
                  "see --link-table in examples/guide/reading-explain.md");
   DIST_RETURN_IF_ERROR(file.read(path, "levels", {"cores"},
                                  {"level", "ranks", "bytes_per_second",
-                                  "one_way_bytes_per_second",
-                                  "latency_seconds", "message_seconds"}));
+                                  "one_way_bytes_per_second", "latency_seconds",
+                                  "message_seconds"}));
   double cores = 0;
   DIST_RETURN_IF_ERROR(file.takeNumber("cores", 0, &cores));
   out->numCores = int64_t(std::min(cores, 1e6));
