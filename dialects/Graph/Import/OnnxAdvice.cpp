@@ -34,6 +34,12 @@ static bool tellsOfFolding(StringRef name) {
          name.starts_with("onnx::ConvTranspose_");
 }
 
+/// As errors call it.
+static std::string labelOf(const onnx::NodeProto &node) {
+  return node.name().empty() && node.output_size() ? node.output(0)
+                                                   : node.name();
+}
+
 /// What rewrote the node when it was exported: PyTorch's exporter notes it.
 static StringRef getRewrites(const onnx::NodeProto &node) {
   for (const onnx::StringStringEntryProto &entry : node.metadata_props())
@@ -61,10 +67,6 @@ void OnnxModel::adviseOnExport() {
   auto isParameter = [&](StringRef name) {
     auto it = trainability.find(name);
     return it != trainability.end() && it->second.trainable;
-  };
-  auto labelOf = [](const onnx::NodeProto &node) {
-    return node.name().empty() && node.output_size() ? node.output(0)
-                                                     : node.name();
   };
   std::vector<std::string> folded, stripped;
   // Products of one kind make a chain: those with a bias, and those without.
@@ -175,4 +177,38 @@ void OnnxModel::adviseOnRows() {
                     "model was exported at: each is trained apart, where the "
                     "source has one parameter; export with a symbolic batch "
                     "dim (PyTorch: dynamic_shapes)");
+}
+
+/// A recurrent layer that takes the steps first takes --batch-size for their
+/// number: it trains on one batch of sequences, whose examples are steps.
+void OnnxModel::adviseOnSteps() {
+  std::vector<std::string> found;
+  std::string input;
+  for (const onnx::NodeProto &node : model.graph().node()) {
+    StringRef op = node.op_type();
+    if ((op != "RNN" && op != "GRU" && op != "LSTM") || node.input_size() == 0)
+      continue;
+    bool batchFirst = llvm::any_of(
+        node.attribute(), [](const onnx::AttributeProto &attribute) {
+          return attribute.name() == "layout" && attribute.i() == 1;
+        });
+    auto argument =
+        dyn_cast_or_null<BlockArgument>(values.lookup(node.input(0)));
+    if (batchFirst || !argument ||
+        argument.getOwner() != &function.getBody().front())
+      continue;
+    auto batchDim = function.getArgAttrOfType<IntegerAttr>(
+        argument.getArgNumber(), kBatchDimAttr);
+    if (!batchDim || batchDim.getInt() != 0)
+      continue;
+    found.push_back(labelOf(node));
+    input = node.input(0);
+  }
+  if (!found.empty())
+    notes.push_back("dim 0 of '" + input +
+                    "', which --batch-size sets, is the "
+                    "steps of " +
+                    listNames(found) +
+                    ": batches would be cut from the sequences; export with "
+                    "the batch first (PyTorch: batch_first=True)");
 }

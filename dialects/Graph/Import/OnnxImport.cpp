@@ -339,6 +339,7 @@ LogicalResult OnnxModel::finishFunction() {
     if (!list.empty())
       (*module)->setAttr(name, storage.getArrayAttr(list));
   };
+  adviseOnSteps();
   SmallVector<Attribute> texts;
   for (const std::string &note : notes)
     texts.push_back(storage.getStringAttr(note));

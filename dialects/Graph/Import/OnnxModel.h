@@ -69,6 +69,8 @@ private:
   void listFrozen();
   void adviseOnExport();
   void adviseOnRows();
+  /// Of the module's function.
+  void adviseOnSteps();
   /// Of the model's device configuration: `shards`.
   LogicalResult loadShards();
   LogicalResult addShards(const onnx::ShardingSpecProto &spec);

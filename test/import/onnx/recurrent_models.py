@@ -44,6 +44,7 @@ MODELS = {
     "gru-linear": lambda: cell("GRU", 3, linear_before_reset=1),
     "lstm": cell,
     "symbolic": lambda: cell(x=("batch", "time", 2), layout=1),
+    "steps-first": lambda: cell(x=("time", 2, 2)),
     "trained-state": lambda: started("h0", [1, 1, 2], [0.1, 0.2]),
     "zero-state": lambda: started("h0", [1, 1, 2], [0.0, 0.0]),
     "named-state": lambda: started("cell.start", [1, 1, 2], [0.0, 0.0]),
