@@ -10,11 +10,12 @@
 
 namespace dist::cluster {
 
-// Counted at work: 37 files at the most in a process with one device, its
-// streams and the files that it reads among them, where there is one other
-// process, 13 to 16 for each device more, and of each other process 1 to 3, 3
-// in the one that serves the store.
-static constexpr int kOfProcess = 36, kOfDevice = 12;
+// Counted at work: 36 files at the most in a process with one device, its
+// streams and the files that it reads among them, and 13 to 16 for each device
+// more. In the one that serves the store 37 with one other process, and 3 for
+// each further one (40, 43); parameter servers take 0 to 4 more.
+static constexpr int kOfProcess = 36, kOfDevice = 12, kOfServer = 34,
+                     kOfServed = 3;
 /// Of a store that nobody has reached yet, and of the fewest that meet there.
 static constexpr int kOfStore = 14 + 2;
 /// Streams, and what the starter reads its folders and signals by.
@@ -23,8 +24,10 @@ static constexpr char kProcess[] = "a process of this cluster";
 /// Of each process that it starts: a port, and what the process says.
 static constexpr int kOfStarted = 2;
 
-static int filesOfProcess(int devices, int connections) {
-  return kOfProcess + kOfDevice * (devices - 1) + connections;
+/// `served`: how many others meet in the store that it serves.
+static int filesOfProcess(int devices, int served) {
+  return std::max(kOfProcess, kOfServer + kOfServed * served) +
+         kOfDevice * (devices - 1);
 }
 
 static Status check(int least, const std::string &who) {
@@ -49,9 +52,10 @@ Status checkOpenFiles(const ClusterSpec &spec, int devices, bool servesStore) {
       kProcess);
 }
 
-Status checkOpenFilesOfAll(int processes, int devices) {
+Status checkOpenFilesOfAll(int processes, int devices, bool servesStore) {
   return check(
-      std::max(filesOfProcess(devices, 0), kOfStarter + kOfStarted * processes),
+      std::max(filesOfProcess(devices, servesStore ? processes - 1 : 0),
+               kOfStarter + kOfStarted * processes),
       kProcess);
 }
 

@@ -17,9 +17,9 @@ namespace dist::cluster {
 /// What is refused could not have begun; a limit just above that may still be
 /// too low, of which the error's figure keeps clear.
 Status checkOpenFiles(const ClusterSpec &spec, int devices, bool servesStore);
-/// The same of the processes of a cluster on this machine, and of the one that
-/// starts them.
-Status checkOpenFilesOfAll(int processes, int devices);
+/// The same of the processes of a cluster on this machine, of which one serves
+/// the store or none, and of the one that starts them.
+Status checkOpenFilesOfAll(int processes, int devices, bool servesStore);
 /// The same of a process that serves a store, and is none of a cluster's.
 Status checkOpenFilesOfStore();
 

@@ -113,7 +113,7 @@ TEST(CapiCluster, ItsConnectionsCanBeOpen) {
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &before), 0);
   EXPECT_THAT(message,
               HasSubstr("too few files may be open (ulimit -n): the limit is "
-                        "20, and a process of this cluster has about 76 open"));
+                        "20, and a process of this cluster has about 80 open"));
 }
 
 /// An app may open one after another; standard streams are the app's own.

@@ -493,7 +493,8 @@ static std::vector<std::string> resuming(std::vector<std::string> command) {
 static Status checkFiles(const Options &options) {
   int chiefs = options.servers > 0 ? 1 : 0;
   return cluster::checkOpenFilesOfAll(
-      options.workers + options.servers + chiefs, int(options.devices.size()));
+      options.workers + options.servers + chiefs, int(options.devices.size()),
+      /*servesStore=*/!options.store);
 }
 
 int launchPlainWorkers(const Options &options) {
