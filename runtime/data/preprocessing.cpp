@@ -169,8 +169,7 @@ Status bindColumn(const DataOptions &options, const manifest::Binding &binding,
   if (binding.batch_dim() != 0 || type.shape_size() == 0)
     return unfit("input has no batch dim", binding.name(),
                  "examples are laid along dim 0",
-                 "use a model with a batch dim in front, and no --dim "
-                 "for it");
+                 "use a model with a symbolic batch dim, and no --dim for it");
   column.type = type.type();
   column.exampleShape.assign(type.shape().begin() + 1, type.shape().end());
   return setPreprocessing(options, column, first);

@@ -16,8 +16,7 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
-/// `'a', 'b', 'c' and 4 more`.
-static std::string listNames(ArrayRef<std::string> names) {
+std::string mlir::dist::graph::listNames(ArrayRef<std::string> names) {
   std::string text;
   for (const std::string &name : names.take_front(3))
     text += (text.empty() ? "'" : ", '") + name + "'";
@@ -209,6 +208,12 @@ void OnnxModel::adviseOnSteps() {
                     "', which --batch-size sets, is the "
                     "steps of " +
                     listNames(found) +
-                    ": batches would be cut from the sequences; export with "
-                    "the batch first (PyTorch: batch_first=True)");
+                    ": batches would be cut from the sequences; give " +
+                    (batchName && !batchName->empty()
+                         ? "--dim " + *batchName +
+                               "=N, which leaves the next "
+                               "symbolic dim to be the batch"
+                         : std::string("the batch dim a name")) +
+                    ", or export with the batch first (PyTorch: "
+                    "batch_first=True)");
 }

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/RandomState.h"
 #include "dialects/Graph/Import/OnnxModel.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Verifier.h"
 
 using namespace mlir;
@@ -91,13 +92,24 @@ Value OnnxModel::lookup(const std::string &name) {
   return value;
 }
 
+/// Of a value whose examples lie along dim `at`: the dims that bring them to
+/// the front.
+static SmallVector<int64_t> permuteToFront(int64_t at, int64_t rank) {
+  SmallVector<int64_t> permutation = {at};
+  for (int64_t d = 0; d < rank; ++d)
+    if (d != at)
+      permutation.push_back(d);
+  return permutation;
+}
+
 LogicalResult OnnxModel::beginFunction() {
   module = ModuleOp::create(fileLocation);
   (*module)->setAttr("graph.model_path", storage.getStringAttr(path));
   (*module)->setAttr("graph.model_format", storage.getStringAttr("onnx"));
   SmallVector<Type> types;
   SmallVector<NamedAttrList> attributes;
-  SmallVector<std::string> names;
+  SmallVector<std::string> names, moved;
+  SmallVector<int64_t> batchDims;
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
     if (initializers.count(input.name()) ||
         options.bindings.count(input.name()))
@@ -106,14 +118,26 @@ LogicalResult OnnxModel::beginFunction() {
     FailureOr<RankedTensorType> type = inputType(input, &batchDim);
     if (failed(type))
       return failure();
+    // Data have examples in front, whatever the model has.
+    if (batchDim > 0) {
+      *type = type->clone(applyPermutation(
+          type->getShape(), permuteToFront(batchDim, type->getRank())));
+      moved.push_back(input.name());
+    }
     types.push_back(*type);
     names.push_back(input.name());
+    batchDims.push_back(batchDim);
     NamedAttrList &list = attributes.emplace_back();
     list.set(kRoleAttr, storage.getStringAttr("input"));
     list.set(kNameAttr, storage.getStringAttr(input.name()));
     if (batchDim >= 0)
-      list.set(kBatchDimAttr, storage.getI64IntegerAttr(batchDim));
+      list.set(kBatchDimAttr, storage.getI64IntegerAttr(0));
   }
+  if (!moved.empty())
+    notes.push_back(listNames(moved) +
+                    (moved.size() > 1 ? " have their" : " has its") +
+                    " batch in a dim behind the first: here examples are in "
+                    "front, in data and in what is predicted");
   storage.setInsertionPointToEnd(module->getBody());
   function =
       func::FuncOp::create(storage, locOf(model.graph().name()), "predict",
@@ -127,6 +151,18 @@ LogicalResult OnnxModel::beginFunction() {
     batched.insert(argument);
   }
   storage.setInsertionPointToEnd(block);
+  for (auto [i, at] : llvm::enumerate(batchDims)) {
+    if (at <= 0)
+      continue;
+    loc = locOf(names[i]);
+    BlockArgument argument = block->getArgument(i);
+    Value value = transpose(argument, invertPermutationVector(permuteToFront(
+                                          at, rankOf(argument))));
+    if (!value)
+      return failure();
+    values[names[i]] = value;
+    batched.insert(value);
+  }
   for (const auto &[name, tensor] : options.bindings) {
     loc = locOf(name);
     values[name] = constant(tensor);
@@ -307,8 +343,6 @@ LogicalResult OnnxModel::finishFunction() {
               llvm::Twine(rankOf(value) ? shapeOf(value)[0] : 1) + " rows",
           "give --batch-size " + llvm::Twine(batchFrom) +
               ", or export the model with a symbolic batch dim");
-    results.push_back(value);
-    types.push_back(value.getType());
     NamedAttrList &list = attributes.emplace_back();
     list.set(kRoleAttr, storage.getStringAttr("output"));
     list.set(kNameAttr, storage.getStringAttr(output.name()));
@@ -326,8 +360,16 @@ LogicalResult OnnxModel::finishFunction() {
     if (batch < 0 && !named && options.batchSize && rankOf(value) > 0 &&
         shapeOf(value)[0] == options.batchSize)
       batch = 0;
+    if (batch > 0) {
+      loc = locOf(output.name());
+      value = transpose(value, permuteToFront(batch, rankOf(value)));
+      if (!value)
+        return failure();
+    }
     if (batch >= 0)
-      list.set(kBatchDimAttr, storage.getI64IntegerAttr(batch));
+      list.set(kBatchDimAttr, storage.getI64IntegerAttr(0));
+    results.push_back(value);
+    types.push_back(value.getType());
   }
   storage.setInsertionPointToEnd(&function.getBody().front());
   func::ReturnOp::create(storage, function.getLoc(), results);

@@ -22,6 +22,9 @@ struct BuilderStorage {
   OpBuilder storage;
 };
 
+/// `'a', 'b', 'c' and 4 more`.
+std::string listNames(ArrayRef<std::string> names);
+
 class OnnxModel : private BuilderStorage, private OnnxNode {
 public:
   OnnxModel(MLIRContext *context, StringRef path, StringRef folder,

@@ -4,7 +4,8 @@ import sys
 from models import model, node, tensor, value
 
 
-def cell(op="LSTM", gates=4, x=(3, 2, 2), inputs=("x", "w", "r"), w=None, r=None, extra=(), opset=22, **attributes):
+def cell(op="LSTM", gates=4, x=(3, 2, 2), y=("steps", 1, "batch", 2), inputs=("x", "w", "r"), w=None, r=None, extra=(),
+         opset=22, **attributes):
     """Two units of inputs [steps, batch, 2]; `extra`: initializers of further inputs."""
     w, r = w or [1, 2 * gates, 2], r or [1, 2 * gates, 2]
     size = lambda dims: dims[0] * dims[1] * (dims[2] if len(dims) > 2 else 1)
@@ -12,7 +13,7 @@ def cell(op="LSTM", gates=4, x=(3, 2, 2), inputs=("x", "w", "r"), w=None, r=None
         node(op, inputs, ["y"], "cell", **attributes),
         tensor("w", w, [(7 * i % 11 - 5) / 10 for i in range(size(w))]),
         tensor("r", r, [(5 * i % 7 - 3) / 10 for i in range(size(r))]), *extra,
-        value(11, "x", list(x)), value(12, "y", ["steps", 1, "batch", 2]), opset=opset)
+        value(11, "x", list(x)), value(12, "y", list(y)), opset=opset)
 
 
 def started(name, dims, rows, kind="f"):
@@ -43,8 +44,8 @@ MODELS = {
     "gru": lambda: cell("GRU", 3),
     "gru-linear": lambda: cell("GRU", 3, linear_before_reset=1),
     "lstm": cell,
-    "symbolic": lambda: cell(x=("batch", "time", 2), layout=1),
-    "steps-first": lambda: cell(x=("time", 2, 2)),
+    "symbolic": lambda: cell(x=("batch", "time", 2), y=("batch", "time", 1, 2), layout=1),
+    "steps-first": lambda: cell(x=("time", "batch", 2)),
     "trained-state": lambda: started("h0", [1, 1, 2], [0.1, 0.2]),
     "zero-state": lambda: started("h0", [1, 1, 2], [0.0, 0.0]),
     "named-state": lambda: started("cell.start", [1, 1, 2], [0.0, 0.0]),
