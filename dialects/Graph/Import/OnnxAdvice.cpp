@@ -178,8 +178,8 @@ void OnnxModel::adviseOnRows() {
                     "dim (PyTorch: dynamic_shapes)");
 }
 
-/// A recurrent layer that takes the steps first takes --batch-size for their
-/// number: it trains on one batch of sequences, whose examples are steps.
+/// A recurrent layer that takes the steps first may have their number for the
+/// batch: what it trains on as examples are steps.
 void OnnxModel::adviseOnSteps() {
   std::vector<std::string> found;
   std::string input;
@@ -204,16 +204,13 @@ void OnnxModel::adviseOnSteps() {
     input = node.input(0);
   }
   if (!found.empty())
-    notes.push_back("dim 0 of '" + input +
-                    "', which --batch-size sets, is the "
-                    "steps of " +
-                    listNames(found) +
-                    ": batches would be cut from the sequences; give " +
-                    (batchName && !batchName->empty()
-                         ? "--dim " + *batchName +
-                               "=N, which leaves the next "
-                               "symbolic dim to be the batch"
-                         : std::string("the batch dim a name")) +
-                    ", or export with the batch first (PyTorch: "
-                    "batch_first=True)");
+    notes.push_back(
+        "dim 0 of '" + input +
+        "', which is taken for the batch, is the steps "
+        "of " +
+        listNames(found) + ": batches would be cut from the sequences; " +
+        (batchName && !batchName->empty()
+             ? "give --dim " + *batchName + "=N and none for the batch, or "
+             : std::string()) +
+        "export with the batch first (PyTorch: batch_first=True)");
 }

@@ -109,7 +109,7 @@ LogicalResult OnnxModel::beginFunction() {
   SmallVector<Type> types;
   SmallVector<NamedAttrList> attributes;
   SmallVector<std::string> names, moved;
-  SmallVector<int64_t> batchDims;
+  SmallVector<int64_t> movedFrom; // 0: it is where it was
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
     if (initializers.count(input.name()) ||
         options.bindings.count(input.name()))
@@ -119,19 +119,21 @@ LogicalResult OnnxModel::beginFunction() {
     if (failed(type))
       return failure();
     // Data have examples in front, whatever the model has.
-    if (batchDim > 0) {
+    int64_t from = isBatchGiven ? 0 : std::max<int64_t>(batchDim, 0);
+    if (from > 0) {
       *type = type->clone(applyPermutation(
-          type->getShape(), permuteToFront(batchDim, type->getRank())));
+          type->getShape(), permuteToFront(from, type->getRank())));
       moved.push_back(input.name());
+      batchDim = 0;
     }
     types.push_back(*type);
     names.push_back(input.name());
-    batchDims.push_back(batchDim);
+    movedFrom.push_back(from);
     NamedAttrList &list = attributes.emplace_back();
     list.set(kRoleAttr, storage.getStringAttr("input"));
     list.set(kNameAttr, storage.getStringAttr(input.name()));
     if (batchDim >= 0)
-      list.set(kBatchDimAttr, storage.getI64IntegerAttr(0));
+      list.set(kBatchDimAttr, storage.getI64IntegerAttr(batchDim));
   }
   if (!moved.empty())
     notes.push_back(listNames(moved) +
@@ -151,13 +153,13 @@ LogicalResult OnnxModel::beginFunction() {
     batched.insert(argument);
   }
   storage.setInsertionPointToEnd(block);
-  for (auto [i, at] : llvm::enumerate(batchDims)) {
-    if (at <= 0)
+  for (auto [i, from] : llvm::enumerate(movedFrom)) {
+    if (from == 0)
       continue;
     loc = locOf(names[i]);
     BlockArgument argument = block->getArgument(i);
     Value value = transpose(argument, invertPermutationVector(permuteToFront(
-                                          at, rankOf(argument))));
+                                          from, rankOf(argument))));
     if (!value)
       return failure();
     values[names[i]] = value;
@@ -360,14 +362,15 @@ LogicalResult OnnxModel::finishFunction() {
     if (batch < 0 && !named && options.batchSize && rankOf(value) > 0 &&
         shapeOf(value)[0] == options.batchSize)
       batch = 0;
-    if (batch > 0) {
+    if (batch > 0 && !isBatchGiven) {
       loc = locOf(output.name());
       value = transpose(value, permuteToFront(batch, rankOf(value)));
       if (!value)
         return failure();
+      batch = 0;
     }
     if (batch >= 0)
-      list.set(kBatchDimAttr, storage.getI64IntegerAttr(0));
+      list.set(kBatchDimAttr, storage.getI64IntegerAttr(batch));
     results.push_back(value);
     types.push_back(value.getType());
   }

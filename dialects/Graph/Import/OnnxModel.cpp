@@ -175,7 +175,7 @@ LogicalResult OnnxModel::checkNames() {
 LogicalResult OnnxModel::chooseBatch() {
   // Whether some input (not all: axes and scales have no batch) is of that
   // size.
-  bool fixed = false, isBatchGiven = false;
+  bool fixed = false;
   std::optional<int64_t> first;
   for (const onnx::ValueInfoProto &input : model.graph().input()) {
     if (initializers.count(input.name()) ||
@@ -185,7 +185,7 @@ LogicalResult OnnxModel::chooseBatch() {
     for (const auto &[at, dim] : llvm::enumerate(dims)) {
       if (dim.has_dim_value() && dim.dim_value() > 0)
         continue;
-      // One that --dim gives a value is the batch only where there is no other.
+      // One that --dim names is the batch only where there is no other.
       bool isGiven = options.dims.count(dim.dim_param()) > 0;
       if (!batchName || (isBatchGiven && !isGiven)) {
         batchName = dim.dim_param();

@@ -129,6 +129,8 @@ private:
   std::optional<std::string> batchName;
   /// Whether it stands in front: then every input's open first dim is it.
   bool batchLeads = false;
+  /// Whether --dim names it: then it stays where the model has it.
+  bool isBatchGiven = false;
   OwningOpRef<ModuleOp> module;
   func::FuncOp function;
   Operation *lastRead = nullptr;
