@@ -10,6 +10,8 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <sstream>
+#include <sys/mman.h>
+#include <unistd.h>
 
 namespace dist::cpu {
 namespace {
@@ -59,6 +61,26 @@ TEST(LibraryCode, ReturnsWhenItIsCalledAgain) {
   EXPECT_LT(residentKiB(code), before / 2) << before;
   EXPECT_EQ(multiplyOnes(41), 41);
   EXPECT_GT(residentKiB(code), 0);
+}
+
+/// As a debugger writes a breakpoint: the page is this process's own then.
+TEST(LibraryCode, StaysWhereItWasWrittenInto) {
+  auto *code = reinterpret_cast<volatile char *>(
+      reinterpret_cast<uintptr_t>(&dnnl_version));
+  const uintptr_t size = sysconf(_SC_PAGESIZE);
+  void *page =
+      reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(code) / size * size);
+  if (mprotect(page, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
+    GTEST_SKIP() << "the system lets nobody write code";
+  *code = *code;
+  ASSERT_EQ(mprotect(page, size, PROT_READ | PROT_EXEC), 0);
+  EXPECT_EQ(multiplyOnes(42), 42);
+  const void *address = page;
+  int64_t before = residentKiB(address);
+  releaseLibraryCode();
+  EXPECT_EQ(residentKiB(address), before);
+  // For the other test: the file's page again.
+  EXPECT_EQ(madvise(page, size, MADV_DONTNEED), 0);
 }
 
 } // namespace

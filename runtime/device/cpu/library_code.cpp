@@ -6,48 +6,51 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/device/cpu/library_code.h"
+#include <algorithm>
 #include <cstdint>
 #include <dlfcn.h>
 #include <dnnl.h>
+#include <fstream>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
+#include <vector>
 
 namespace dist::cpu {
 
 namespace {
 
-/// Whether the loader has written into the code: that is in no file.
-bool hasRelocatedCode(const ElfW(Dyn) * dynamic) {
-  for (; dynamic->d_tag != DT_NULL; ++dynamic)
-    if (dynamic->d_tag == DT_TEXTREL ||
-        (dynamic->d_tag == DT_FLAGS && (dynamic->d_un.d_val & DF_TEXTREL)))
-      return true;
-  return false;
+/// Whether all pages of [begin, end) that are in memory are a file's own: what
+/// was written there (by a debugger, by the loader, by who has moved code to
+/// larger pages) would be lost. By the bits of Linux'
+/// Documentation/admin-guide/mm/pagemap.rst.
+bool isAsInFile(uintptr_t begin, uintptr_t end, uintptr_t page) {
+  constexpr uint64_t present = uint64_t(1) << 63, swapped = uint64_t(1) << 62,
+                     ofFile = uint64_t(1) << 61;
+  std::vector<uint64_t> pages((end - begin) / page);
+  std::ifstream file("/proc/self/pagemap", std::ios::binary);
+  file.seekg(begin / page * sizeof(uint64_t));
+  file.read(reinterpret_cast<char *>(pages.data()),
+            pages.size() * sizeof(uint64_t));
+  return file && std::all_of(pages.begin(), pages.end(), [](uint64_t bits) {
+           return !(bits & (present | swapped)) || (bits & ofFile);
+         });
 }
 
 /// Of the object that begins at `base`.
 int releaseCode(dl_phdr_info *object, size_t, void *base) {
   if (object->dlpi_addr != reinterpret_cast<uintptr_t>(base))
     return 0;
-  auto at = [&](const ElfW(Phdr) & segment) {
-    return object->dlpi_addr + segment.p_vaddr;
-  };
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const ElfW(Phdr) &segment = object->dlpi_phdr[i];
-    if (segment.p_type == PT_DYNAMIC &&
-        hasRelocatedCode(reinterpret_cast<const ElfW(Dyn) *>(at(segment))))
-      return 1;
-  }
   const uintptr_t page = sysconf(_SC_PAGESIZE);
   for (int i = 0; i < object->dlpi_phnum; ++i) {
     const ElfW(Phdr) &segment = object->dlpi_phdr[i];
     if (segment.p_type != PT_LOAD || !(segment.p_flags & PF_X) ||
         (segment.p_flags & PF_W))
       continue;
-    uintptr_t begin = (at(segment) + page - 1) / page * page;
-    uintptr_t end = (at(segment) + segment.p_filesz) / page * page;
-    if (begin < end)
+    uintptr_t at = object->dlpi_addr + segment.p_vaddr;
+    uintptr_t begin = (at + page - 1) / page * page;
+    uintptr_t end = (at + segment.p_filesz) / page * page;
+    if (begin < end && isAsInFile(begin, end, page))
       // Locked in memory it stays.
       (void)madvise(reinterpret_cast<void *>(begin), end - begin,
                     MADV_DONTNEED);

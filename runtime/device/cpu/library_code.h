@@ -12,8 +12,8 @@ namespace dist::cpu {
 /// Gives the pages of the library's code back to the system, which reads those
 /// that are called again from its cache of the file. To choose and to generate
 /// kernels takes 20 MiB of code, of which running them needs little: of small
-/// models that is more than all else. Any thread may be within that code. What
-/// a debugger has written into it, its breakpoints, is gone behind this.
+/// models that is more than all else. Any thread may be within that code. It
+/// stays where something was written into it, as breakpoints are.
 void releaseLibraryCode();
 
 } // namespace dist::cpu
