@@ -13,11 +13,17 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/RowSelector.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
+
+/// Vectors of so many bits are compressed by one instruction (AVX-512). Of
+/// others each lane takes some: most have none of what is wanted, and are
+/// passed over. To pass over these takes longer, as it is foreseen badly.
+static constexpr int64_t kCompressedBits = 512;
 
 Value RowSelector::splat(Value scalar) {
   return vector::BroadcastOp::create(
@@ -38,6 +44,29 @@ Value RowSelector::countLanes(Value mask) {
       builder, loc, vector::BitCastOp::create(builder, loc, bits, mask), 0);
   return arith::IndexCastUIOp::create(builder, loc, builder.getIndexType(),
                                       math::CtPopOp::create(builder, loc, all));
+}
+
+/// Code that is passed over where the count is zero.
+void RowSelector::emitWhereAny(Value count, llvm::function_ref<void()> code) {
+  Value isAny = keys.create<arith::CmpIOp>(arith::CmpIPredicate::ne, count,
+                                           keys.index(0));
+  auto branch = scf::IfOp::create(builder, loc, isAny);
+  OpBuilder::InsertionGuard guard(builder);
+  builder.setInsertionPointToStart(branch.thenBlock());
+  code();
+}
+
+/// Stores the lanes of `what` that are set in the mask beside each other, from
+/// `at` on, and anything in what remains of a vector. A compressing store would
+/// leave that as it is, but AMD's Zen 4 takes 142 cycles for one (uops.info),
+/// and two to compress a register.
+void RowSelector::storeSet(Value mask, Value what, Value memory, Value at) {
+  Value rest = LLVM::PoisonOp::create(builder, loc, what.getType());
+  auto packed = LLVM::CallIntrinsicOp::create(
+      builder, loc, what.getType(),
+      builder.getStringAttr("llvm.experimental.vector.compress"),
+      ValueRange{what, mask, rest});
+  vector::StoreOp::create(builder, loc, packed.getResult(0), memory, at);
 }
 
 /// Reads the row and keeps its keys. Gives the maxima, of which all reach the
@@ -124,23 +153,25 @@ Value RowSelector::pack(Value least) {
   Value lane = keys.constant(DenseElementsAttr::get(
       VectorType::get(lanes, i32),
       ArrayRef(llvm::to_vector(llvm::seq<int32_t>(0, lanes)))));
-  Value count =
-      loop(keys.index(numKeys / lanes), keys.index(0),
-           [&](Value vector, ValueRange state) -> SmallVector<Value> {
-             Value next = state[0], some = loadKeys(kept, vector);
-             Value mask = isAtLeast(some, leasts);
-             Value first = arith::IndexCastOp::create(
-                 builder, loc, i32, keys.mulIndex(vector, lanes));
-             Value indices = keys.create<arith::AddIOp>(lane, splat(first));
-             // The builder that takes an alignment swaps the last two.
-             auto store = [&](Value memory, Value what) {
-               vector::CompressStoreOp::create(builder, loc, memory, next, mask,
-                                               what, IntegerAttr());
-             };
-             store(packedKeys, some);
-             store(packedIndices, indices);
-             return {keys.create<arith::AddIOp>(next, countLanes(mask))};
-           })[0];
+  Value count = loop(keys.index(numKeys / lanes), keys.index(0),
+                     [&](Value vector, ValueRange state) -> SmallVector<Value> {
+                       Value next = state[0], some = loadKeys(kept, vector);
+                       Value mask = isAtLeast(some, leasts);
+                       Value first = arith::IndexCastOp::create(
+                           builder, loc, i32, keys.mulIndex(vector, lanes));
+                       Value indices =
+                           keys.create<arith::AddIOp>(lane, splat(first));
+                       Value taken = countLanes(mask);
+                       auto store = [&] {
+                         storeSet(mask, some, packedKeys, next);
+                         storeSet(mask, indices, packedIndices, next);
+                       };
+                       if (lanes * keys.getWidth() >= kCompressedBits)
+                         store();
+                       else
+                         emitWhereAny(taken, store);
+                       return {keys.create<arith::AddIOp>(next, taken)};
+                     })[0];
   Value none = splat(integer(APInt::getSignedMinValue(keys.getWidth())));
   vector::StoreOp::create(builder, loc, none, packedKeys, count);
   return count;
@@ -176,8 +207,7 @@ void RowSelector::emitTaken(Range range, Value vectors) {
          Value indices = vector::LoadOp::create(
              builder, loc, VectorType::get(lanes, builder.getI32Type()),
              packedIndices, keys.mulIndex(vector, lanes));
-         vector::CompressStoreOp::create(builder, loc, takenIndices, state[0],
-                                         mask, indices, IntegerAttr());
+         storeSet(mask, indices, takenIndices, state[0]);
          return {keys.create<arith::AddIOp>(state[0], countLanes(mask))};
        });
 }

@@ -74,7 +74,7 @@ void RowSelector::planMemory() {
   numMaxima = maxima;
   packedKeys = allocate(numKeys + lanes, keys.getType());
   packedIndices = allocate(numKeys + lanes, builder.getI32Type());
-  takenIndices = allocate(k, builder.getI32Type());
+  takenIndices = allocate(k + lanes, builder.getI32Type());
 }
 
 SmallVector<Value> RowSelector::loop(

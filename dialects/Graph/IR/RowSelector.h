@@ -96,6 +96,8 @@ private:
   Value splat(Value scalar);
   Value loadKeys(Value memory, Value first);
   Value countLanes(Value mask);
+  void emitWhereAny(Value count, llvm::function_ref<void()> code);
+  void storeSet(Value mask, Value what, Value memory, Value at);
   Value countPacked(arith::CmpIPredicate predicate, Value bound, Value vectors);
   Range emitMaxima(SmallVectorImpl<Value> &maxima);
   Range narrow(Range range, int64_t slack, CountKeys count);
