@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/device/cpu/library_code.h"
 #include "test/runtime/library_kernel_fixture.h"
+#include <dlfcn.h>
 #include <dnnl.h>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -39,7 +40,7 @@ float multiplyOnes(int64_t inner) {
   KernelTable table;
   test::Spec &spec = *table.Add();
   spec.set_kind(test::Spec::MATMUL);
-  for (test::Dims dims : {test::Dims{8, inner}, {inner, 8}, {8, 8}})
+  for (const test::Dims &dims : {test::Dims{8, inner}, {inner, 8}, {8, 8}})
     *spec.add_memories() = test::memory(dims, test::rowMajor(dims));
   std::unique_ptr<LibraryKernel> kernel;
   Status status = LibraryKernel::create(table, 0, 1, &kernel);
@@ -65,11 +66,14 @@ TEST(LibraryCode, ReturnsWhenItIsCalledAgain) {
 
 /// As a debugger writes a breakpoint: the page is this process's own then.
 TEST(LibraryCode, StaysWhereItWasWrittenInto) {
-  auto *code = reinterpret_cast<volatile char *>(
-      reinterpret_cast<uintptr_t>(&dnnl_version));
   const uintptr_t size = sysconf(_SC_PAGESIZE);
-  void *page =
-      reinterpret_cast<void *>(reinterpret_cast<uintptr_t>(code) / size * size);
+  Dl_info library;
+  ASSERT_NE(dladdr(reinterpret_cast<const void *>(&dnnl_version), &library), 0);
+  auto *base = static_cast<char *>(library.dli_fbase);
+  auto begin = reinterpret_cast<uintptr_t>(base);
+  auto at = reinterpret_cast<uintptr_t>(&dnnl_version);
+  char *page = base + (at / size * size - begin);
+  volatile char *code = base + (at - begin);
   if (mprotect(page, size, PROT_READ | PROT_WRITE | PROT_EXEC) != 0)
     GTEST_SKIP() << "the system lets nobody write code";
   *code = *code;

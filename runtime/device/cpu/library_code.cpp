@@ -52,8 +52,8 @@ int releaseCode(dl_phdr_info *object, size_t, void *base) {
     uintptr_t end = (at + segment.p_filesz) / page * page;
     if (begin < end && isAsInFile(begin, end, page))
       // Locked in memory it stays.
-      (void)madvise(reinterpret_cast<void *>(begin), end - begin,
-                    MADV_DONTNEED);
+      (void)madvise(static_cast<char *>(base) + (begin - object->dlpi_addr),
+                    end - begin, MADV_DONTNEED);
   }
   return 1;
 }
