@@ -101,7 +101,7 @@ Status FollowedStates::list(const std::string &run, std::vector<Candidate> *out,
     const bool isOfRun =
         run.empty() || one.header.run.empty() || one.header.run == run;
     if (isOfRun && step >= reached.step)
-      reached = {step, one.header.training.stepsPerEpoch};
+      reached = one.header.training;
     if (!isNew(one.id()))
       there[step] = one.place;
     else if (isOfRun)
@@ -138,7 +138,7 @@ Status FollowedStates::loadNewest(Session &session,
   // What cannot be read for a moment says nothing of the run.
   if (!file.run.empty()) {
     if (current.first != file.run)
-      reached = Progress();
+      reached = TrainingState();
     current = {file.run, file.epoch};
   }
   DIST_RETURN_IF_ERROR(checkFolder());

@@ -61,11 +61,9 @@ public:
   bool runHasEnded() const { return ended; }
   /// Of the last call: the run, and how often it was taken up by then.
   const std::pair<std::string, int64_t> &takenUp() const { return current; }
-  /// How far its newest sound state is, of those that were looked at.
-  struct Progress {
-    int64_t step = 0, stepsPerEpoch = 0;
-  };
-  const Progress &progress() const { return reached; }
+  /// Where its newest sound state is, of those that were looked at, without
+  /// what stands beside the variables.
+  const TrainingState &progress() const { return reached; }
 
 private:
   /// A state as it lies there now: another one of its name is another one.
@@ -100,7 +98,7 @@ private:
   std::string path;
   bool ended = false;
   std::pair<std::string, int64_t> current;
-  Progress reached;
+  TrainingState reached;
   /// By run, the newest that is done.
   std::map<std::string, std::pair<int64_t, int64_t>> done;
   /// By step, what was looked at and is not looked at again.

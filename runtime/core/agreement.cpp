@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/agreement.h"
+#include <algorithm>
 #include <cstring>
 
 namespace dist {
@@ -121,27 +122,36 @@ Status Agreement::Blocks::prepare(Agreement &agreement,
                                   int64_t mostBytes) {
   from = processes;
   room = mostBytes;
+  const bool isOne = from.size() == 1;
+  for (int process : from)
+    places.push_back(
+        isOne ? 0 : size_t(agreement.placement.ranksOf(process).front()));
+  const size_t received =
+      isOne ? 1 : size_t(deviceCount(agreement.manifest.mesh()));
   devices = std::vector<Device>(agreement.devices.size());
   for (size_t number = 0; number < devices.size(); ++number) {
-    devices[number].blocks.reset(new char[from.size() * size_t(room)]());
-    Plans *plans = nullptr;
-    DIST_RETURN_IF_ERROR(preparePlans(agreement, int(number), room, &plans));
+    devices[number].blocks.reset(new char[received * size_t(room)]());
+    DensePlan *plan = nullptr;
+    DIST_RETURN_IF_ERROR(preparePlan(agreement, int(number), room, &plan));
   }
   return Status();
 }
 
-Status Agreement::Blocks::preparePlans(Agreement &agreement, int number,
-                                       int64_t blockBytes, Plans **out) {
-  Plans &plans = devices[number].plans[blockBytes];
-  *out = &plans;
-  for (size_t i = plans.size(); i < from.size(); ++i) {
-    auto plan =
-        std::make_unique<DensePlan>(CollectiveKind::Broadcast, sessionOp,
-                                    agreement.axes, manifest::U8, blockBytes);
-    plan->what.call.peer = agreement.placement.ranksOf(from[i]).front();
+Status Agreement::Blocks::preparePlan(Agreement &agreement, int number,
+                                      int64_t blockBytes, DensePlan **out) {
+  std::unique_ptr<DensePlan> &plan = devices[number].plans[blockBytes];
+  if (!plan) {
+    const bool isOne = from.size() == 1;
+    plan = std::make_unique<DensePlan>(
+        isOne ? CollectiveKind::Broadcast : CollectiveKind::AllGather,
+        sessionOp, agreement.axes, manifest::U8, blockBytes);
+    if (isOne)
+      plan->what.call.peer = agreement.placement.ranksOf(from[0]).front();
+    else
+      plan->what.piece.to_place = blockBytes;
     DIST_RETURN_IF_ERROR(plan->prepare(agreement.communicator(number)));
-    plans.push_back(std::move(plan));
   }
+  *out = plan.get();
   return Status();
 }
 
@@ -155,16 +165,18 @@ Status Agreement::Blocks::tellOn(Agreement &agreement, int number,
                            "it made another number of steps");
   if (bytes == 0)
     return Status();
-  Plans *plans = nullptr;
-  DIST_RETURN_IF_ERROR(preparePlans(agreement, number, bytes, &plans));
-  for (size_t i = 0; i < from.size(); ++i) {
-    char *block = devices[number].blocks.get() + i * size_t(bytes);
-    if (from[i] == agreement.process)
-      std::memcpy(block, mine + i * size_t(bytes), bytes);
-    DIST_RETURN_IF_ERROR(
-        (*plans)[i]->run(agreement.communicator(number), block, block));
+  DensePlan *plan = nullptr;
+  DIST_RETURN_IF_ERROR(preparePlan(agreement, number, bytes, &plan));
+  // What this process does not tell stays as it is, and nobody reads it.
+  const size_t own =
+      std::find(from.begin(), from.end(), agreement.process) - from.begin();
+  char *blocks = devices[number].blocks.get();
+  const void *sent = mine + (own < from.size() ? own : 0) * size_t(bytes);
+  if (from.size() == 1) {
+    std::memcpy(blocks, mine, bytes);
+    sent = blocks;
   }
-  return Status();
+  return plan->run(agreement.communicator(number), sent, blocks);
 }
 
 Status Agreement::Blocks::tell(Agreement &agreement, void *blocks,
@@ -178,8 +190,10 @@ Status Agreement::Blocks::tell(Agreement &agreement, void *blocks,
   DIST_RETURN_IF_ERROR(agreement.onDevices([&](int number) {
     return tellOn(agreement, number, static_cast<const char *>(blocks));
   }));
-  std::memcpy(blocks, devices.front().blocks.get(),
-              from.size() * size_t(bytes));
+  for (size_t i = 0; i < from.size(); ++i)
+    std::memcpy(static_cast<char *>(blocks) + i * size_t(bytes),
+                devices.front().blocks.get() + places[i] * size_t(bytes),
+                bytes);
   return Status();
 }
 

@@ -44,19 +44,20 @@ public:
     Status tell(Agreement &agreement, void *blocks, int64_t bytes);
 
   private:
-    /// Of the processes that tell, for blocks of so many bytes.
-    using Plans = std::vector<std::unique_ptr<DensePlan>>;
-    Status preparePlans(Agreement &agreement, int number, int64_t bytes,
-                        Plans **out);
+    Status preparePlan(Agreement &agreement, int number, int64_t bytes,
+                       DensePlan **out);
     Status tellOn(Agreement &agreement, int number, const char *mine);
 
     std::vector<int> from; // processes
-    int64_t room = 0;      // bytes of a block
-    int64_t bytes = 0;     // of which these are told now
-    /// By local device. Blocks that are shorter have plans from their first
+    /// Where the block of each of them lies among those that a rank receives:
+    /// one process's alone, or those of all ranks, in their order.
+    std::vector<size_t> places;
+    int64_t room = 0;  // bytes of a block
+    int64_t bytes = 0; // of which these are told now
+    /// By local device. Blocks that are shorter have a plan from their first
     /// time on.
     struct Device {
-      std::map<int64_t, Plans> plans; // by bytes
+      std::map<int64_t, std::unique_ptr<DensePlan>> plans; // by bytes
       std::unique_ptr<char[]> blocks;
     };
     std::vector<Device> devices;

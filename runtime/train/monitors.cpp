@@ -19,6 +19,13 @@ static constexpr const char *kEarlyStopping = "--early-stopping";
 static constexpr const char *kSaveBest = "--save-best";
 static constexpr const char *kReduce = "--reduce-lr-on-plateau";
 
+bool isStoppedEarly(const MonitorOptions &options, const TrainingState &state) {
+  auto found = state.watched.find(kEarlyStopping);
+  return found != state.watched.end() &&
+         found->second.metric == options.earlyStopping.metric &&
+         isExhausted(options.earlyStopping, found->second);
+}
+
 static Status checkMetric(const char *option, const Watch &watch,
                           const std::vector<std::string> &produced) {
   if (watch.metric.empty())
@@ -136,12 +143,6 @@ Status Monitors::end(const EpochRow &epoch) {
       options.earlyStopping.restoreBest)
     DIST_RETURN_IF_ERROR(keepBestValues());
   return Status();
-}
-
-bool Monitors::stop() const {
-  auto found = state.watched.find(kEarlyStopping);
-  return found != state.watched.end() &&
-         isExhausted(options.earlyStopping, found->second);
 }
 
 int64_t Monitors::bestEpoch() const {

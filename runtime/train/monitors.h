@@ -16,6 +16,10 @@ namespace dist {
 
 class FitObserver;
 
+/// Whether early stopping has ended a run that has come to `state`: going on
+/// with these options would make no step.
+bool isStoppedEarly(const MonitorOptions &options, const TrainingState &state);
+
 /// Early stopping, the best model and the learning rate of a run. What they
 /// count stands in the run's state: a resumed run ends where an uninterrupted
 /// one does.
@@ -34,8 +38,7 @@ public:
   void resume();
   /// At the end of an epoch.
   Status end(const EpochRow &epoch);
-  /// Whether early stopping has ended the run.
-  bool stop() const;
+  bool stop() const { return isStoppedEarly(options, state); }
   /// The best epoch by MonitorOptions::saveBest; 0: none had a number.
   int64_t bestEpoch() const;
   /// When a run is over: the model's variables become those of the best epoch,

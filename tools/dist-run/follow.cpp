@@ -140,11 +140,14 @@ private:
     return options.resume ? states.takenUp().second == found.epoch
                           : options.overwrite;
   }
-  /// The cluster's evaluator knows how far the run is to go.
+  /// The cluster's evaluator knows how far the run is to go: its command is the
+  /// run's.
   bool isComplete() const {
     if (!options.isEvaluator || !options.resume)
       return false;
-    const FollowedStates::Progress &reached = states.progress();
+    const TrainingState &reached = states.progress();
+    if (isStoppedEarly(options.monitors, reached))
+      return true;
     const int64_t perEpoch = std::max<int64_t>(reached.stepsPerEpoch, 1);
     return options.steps > 0 ? reached.step >= options.steps
                              : reached.step / perEpoch >= options.epochs;
