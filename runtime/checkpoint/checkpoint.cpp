@@ -358,43 +358,22 @@ Status CheckpointFolder::begin(Session &session) {
   return share(session, session.process() == 0 ? beginHere(session) : Status());
 }
 
-/// All that are there, of this run's or another's.
-Status CheckpointFolder::removeStates() {
-  DIST_RETURN_IF_ERROR(checkPlace());
-  // The oldest first: a kill in between leaves a folder that its run can still
-  // resume.
-  std::vector<std::string> names;
-  for (int64_t step : listStates(path))
-    names.insert(names.begin(), stateName(step));
-  for (const std::string &name : listNames(path))
-    if (startsWith(name, kAside) || startsWith(name, kReplaced))
-      names.push_back(name);
-  for (const std::string &name : names) {
-    DIST_RETURN_IF_ERROR(checkPlace());
-    removeAll(path + "/" + kRemoving + name);
-    // Without locks others may remove it, too.
-    if (fileSystem().rename(path + "/" + name, path + "/" + kRemoving + name) &&
-        errno != ENOENT)
-      return Status::error(StatusCode::Unavailable,
-                           "cannot remove what was saved", path + "/" + name,
-                           std::strerror(errno),
-                           "check the folder's permissions");
-  }
-  // Not before their names are gone from the disk, too: without power half of a
-  // state would be left under its name.
-  DIST_RETURN_IF_ERROR(flushToDisk(path));
-  for (const std::string &name : names)
-    removeAll(path + "/" + kRemoving + name);
-  return Status();
-}
-
 Status CheckpointFolder::beginHere(const Session &session) {
   model = session.manifest().model_name();
-  // Between `open` and this another may have come in its place, whose file is
-  // not this one's to replace.
+  // Between `open` and this another may have come in its place, whose states
+  // and file are not this one's to remove.
   DIST_RETURN_IF_ERROR(checkLock());
-  if (use == FolderUse::Overwrite)
-    DIST_RETURN_IF_ERROR(removeStates());
+  if (use == FolderUse::Overwrite) {
+    // The oldest first: a kill in between leaves a folder that its run can
+    // still resume.
+    std::vector<int64_t> steps = listStates(path);
+    std::reverse(steps.begin(), steps.end());
+    for (int64_t step : steps)
+      discard(stateName(step));
+    for (const std::string &name : listNames(path))
+      if (startsWith(name, kAside))
+        discard(name);
+  }
   DIST_RETURN_IF_ERROR(checkLock());
   if (run.empty())
     run = newRunId();
@@ -439,13 +418,6 @@ Status CheckpointFolder::checkLock() const {
     return Status();
   return Status::error(StatusCode::Unavailable, "cannot save checkpoint", path,
                        "another process has taken the folder over");
-}
-
-/// Whether another has come in this one's place since `open`, whose states and
-/// file are not this one's to remove.
-Status CheckpointFolder::checkPlace() const {
-  DIST_RETURN_IF_ERROR(checkLock());
-  return isOutclaimed() ? takenOver() : Status();
 }
 
 /// Before a state is published: whether the folder is still this run's.

@@ -101,14 +101,12 @@ private:
   Status takenOver() const;
   Status checkEpoch(bool *found) const;
   Status checkLock() const;
-  Status checkPlace() const;
   Status checkHold() const;
   Status keepHold();
   Status writeRunFile() const;
   Status commit(const std::vector<std::string> &files);
   Status publish(const std::string &beside, int64_t step);
   Status replace(const std::string &beside, const std::string &target);
-  Status removeStates();
   void retain(int64_t saved, int64_t keep);
   std::string setAside(int64_t step);
   void discard(const std::string &name);

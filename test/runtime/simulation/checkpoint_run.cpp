@@ -9,9 +9,8 @@
 // one after another, some while processes of the one before are only frozen, on
 // one disk: with and without locks, full or slow at times, and without power;
 // without locks several at one moment, too. Some save beside their steps, and
-// some go on without who is lost, from what they have in memory. In one of four
-// seeds behind the first some are other runs, which remove what is there
-// (--overwrite). What every variable holds is the step that it was saved in.
+// some go on without who is lost, from what they have in memory. What every
+// variable holds is the step that it was saved in.
 //
 //===----------------------------------------------------------------------===//
 #include "test/runtime/simulation/checkpoint_run.h"
@@ -25,13 +24,10 @@ namespace dist::simulation {
 static constexpr char kFolder[] = "/states";
 static constexpr seconds kWork{1};
 static constexpr std::chrono::minutes kLimit{5};
-/// So many seeds have one run each.
-static constexpr uint64_t kOneRun = 500;
 
 CheckpointRun::CheckpointRun(uint64_t seed, bool isTraced)
     : simulator(seed, isTraced), storage(simulator),
-      isElastic(simulator.chance(0.5)), isBeside(simulator.chance(0.5)),
-      runsAfter(seed > kOneRun && seed % 4 == 3 ? 2 + seed / 4 % 3 : 0) {
+      isElastic(simulator.chance(0.5)), isBeside(simulator.chance(0.5)) {
   storage.hasLocks = simulator.chance(0.6);
   storage.hasRenameFlags = simulator.chance(0.6);
   storage.onRename = [this](const std::string &from, const std::string &to) {
@@ -78,8 +74,6 @@ int CheckpointRun::startProcess(Group &group, int self) {
 
 CheckpointRun::Group &CheckpointRun::start(bool takesOver) {
   Group &group = add(takesOver);
-  group.overwrites =
-      runsAfter > 0 && !isOver && uint64_t(group.number) % runsAfter == 1;
   const int count =
       isElastic ? 2 + int(simulator.below(2)) : 1 + int(simulator.below(3));
   group.stored.resize(size_t(count));
@@ -111,9 +105,7 @@ void CheckpointRun::live(Group *group, int self) {
       return;
     if (!status.ok())
       checkGoesOn(*group, status);
-    // Another run is begun where none of the one before goes on.
-    const bool isLoss = !status.ok() && isElastic && !isOver &&
-                        group->hasLost && !isBefore(group->number, overwriter);
+    const bool isLoss = !status.ok() && isElastic && !isOver && group->hasLost;
     if (!status.ok() && !isLoss)
       group->rounds.isBroken = true;
     if (!isLoss || !store(process, own).ok())
@@ -134,12 +126,10 @@ Status CheckpointRun::liveIn(Group &group, int self, Own &own) {
     group.refusals = storage.refusals;
   }
   DIST_RETURN_IF_ERROR(CheckpointFolder::open(
-      kFolder, group.overwrites ? FolderUse::Overwrite : FolderUse::Resume,
-      session, &folder, &notes, group.takesOver));
+      kFolder, FolderUse::Resume, session, &folder, &notes, group.takesOver));
   group.isOpen = true;
-  if (!group.overwrites)
-    DIST_RETURN_IF_ERROR(goBack(group, session, own, *folder, &state, &found));
-  DIST_RETURN_IF_ERROR(begin(group, session, *folder));
+  DIST_RETURN_IF_ERROR(goBack(group, session, own, *folder, &state, &found));
+  DIST_RETURN_IF_ERROR(folder->begin(session));
   if (simulator.isGhost())
     return Status();
   if (!isReplaced(group.number))
@@ -152,21 +142,6 @@ Status CheckpointRun::liveIn(Group &group, int self, Own &own) {
   // As the trainer does: what was saved before an error is good.
   if (!status.ok())
     (void)saves.finish(nullptr);
-  return status;
-}
-
-Status CheckpointRun::begin(Group &group, GroupSession &session,
-                            CheckpointFolder &folder) {
-  if (!group.overwrites || session.process() > 0)
-    return folder.begin(session);
-  // Who has been replaced removes nothing.
-  if (!simulator.isGhost() && !isReplaced(group.number)) {
-    overwriter = group.number;
-    lastSaved = -1;
-  }
-  group.isOverwriting = true;
-  Status status = folder.begin(session);
-  group.isOverwriting = simulator.isGhost() || !status.ok();
   return status;
 }
 
@@ -257,10 +232,7 @@ Status CheckpointRun::save(Group &group, GroupSession &session, Saves &saves,
 }
 
 void CheckpointRun::noteSaved(const Saves &saves) {
-  // What another run has removed was saved before.
-  const int group = groupOf.at(simulator.runningProcess());
-  if (simulator.isGhost() || saves.saved() <= lastSaved ||
-      isBefore(group, overwriter))
+  if (simulator.isGhost() || saves.saved() <= lastSaved)
     return;
   lastSaved = saves.saved();
   simulator.trace("has saved step " + std::to_string(lastSaved));
@@ -357,20 +329,11 @@ void CheckpointRun::checkKeeps(const Group &group, std::set<int64_t> before,
   std::string text;
   for (int64_t one : kept)
     text += " " + std::to_string(one);
-  if (isOverwritten())
-    before = {step};
   const bool isThere =
       std::includes(kept.begin(), kept.end(), before.begin(), before.end());
-  if (!isThere || (storage.hasLocks && !isOverwritten() && kept != before))
+  if (!isThere || (storage.hasLocks && kept != before))
     simulator.fail("behind step " + std::to_string(step) +
                    " these states are kept, and not the newest:" + text);
-}
-
-/// Whether one that removes what is there is about to: it may have looked whose
-/// the folder is before it was replaced.
-bool CheckpointRun::isOverwritten() const {
-  return std::any_of(groups.begin(), groups.end(),
-                     [](const auto &group) { return group->isOverwriting; });
 }
 
 /// Of a folder with locks, as its last run has left it.
@@ -387,7 +350,7 @@ void CheckpointRun::checkLoaded(Group &group, GroupSession &session,
   // To one that has been replaced they go while it looks.
   if (simulator.isGhost() || group.rounds.isBroken || isReplaced(group.number))
     return;
-  if (status.code() == StatusCode::InvalidInput && !isOverwritten())
+  if (status.code() == StatusCode::InvalidInput)
     simulator.fail("what was saved is not sound: " + status.message());
   if (!status.ok())
     return;

@@ -86,7 +86,6 @@ MUTANTS = {
     "discard_in_place": (SAVING, "removeAll(fileSystem().rename(from, to) == 0 ? to : from)", "removeAll(from)"),
     "takeover_is_refused": (FOLDER, "takesOver ? replaceLock() : inUse(path)", "inUse(path)"),
     "own_not_cleared": (FOLDER, "  own.clear();\n  // What those", "  // What those"),
-    "replaced_comes_back": (FOLDER, "startsWith(name, kAside) || startsWith(name, kReplaced)", "startsWith(name, kAside)"),
     "epoch_kept": (FOLDER, "  if (!hasEpoch)\n    ++epoch;\n", ""),
     "outclaimed_free": (FOLDER, "(*found || isFree) && !isOutclaimed()", "(*found || isFree)"),
     "claims_all_removed": (FOLDER, "startsWith(name, kClaimed) && epochIn(name) < epoch", "startsWith(name, kClaimed) && epochIn(name) != epoch"),
