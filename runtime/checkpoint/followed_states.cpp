@@ -100,8 +100,8 @@ Status FollowedStates::list(const std::string &run, std::vector<Candidate> *out,
     }
     const bool isOfRun =
         run.empty() || one.header.run.empty() || one.header.run == run;
-    if (isOfRun && step >= reached.step)
-      reached = one.header.training;
+    if (isOfRun && step >= newest.step())
+      newest = one;
     if (!isNew(one.id()))
       there[step] = one.place;
     else if (isOfRun)
@@ -128,6 +128,14 @@ Status FollowedStates::read(const Candidate &candidate, Session &session,
   return restorer.run(state, &ignored);
 }
 
+bool FollowedStates::hasBest() const {
+  std::unique_ptr<SavedValues> values;
+  bool damaged = false;
+  return SavedValues::open(newest.folder, newest.header, &values, &damaged)
+             .ok() &&
+         values->hasBest();
+}
+
 Status FollowedStates::loadNewest(Session &session,
                                   std::optional<FollowedState> *out,
                                   std::vector<std::string> *notes) {
@@ -138,7 +146,7 @@ Status FollowedStates::loadNewest(Session &session,
   // What cannot be read for a moment says nothing of the run.
   if (!file.run.empty()) {
     if (current.first != file.run)
-      reached = TrainingState();
+      newest = Candidate();
     current = {file.run, file.epoch};
   }
   DIST_RETURN_IF_ERROR(checkFolder());

@@ -63,7 +63,9 @@ public:
   const std::pair<std::string, int64_t> &takenUp() const { return current; }
   /// Where its newest sound state is, of those that were looked at, without
   /// what stands beside the variables.
-  const TrainingState &progress() const { return reached; }
+  const TrainingState &progress() const { return newest.header.training; }
+  /// Whether the values of the best epoch stand there.
+  bool hasBest() const;
 
 private:
   /// A state as it lies there now: another one of its name is another one.
@@ -98,7 +100,7 @@ private:
   std::string path;
   bool ended = false;
   std::pair<std::string, int64_t> current;
-  TrainingState reached;
+  Candidate newest; // sound one of that run
   /// By run, the newest that is done.
   std::map<std::string, std::pair<int64_t, int64_t>> done;
   /// By step, what was looked at and is not looked at again.

@@ -126,6 +126,14 @@ std::vector<const SavedPart *> SavedValues::find(const std::string &variable,
   return found;
 }
 
+bool SavedValues::hasBest() const {
+  for (auto &[variable, all] : parts)
+    for (const SavedPart *part : all)
+      if (part->kind == SavedPart::Kind::Best)
+        return true;
+  return false;
+}
+
 const TensorView &SavedValues::viewOf(const SavedPart &part) const {
   return readerOf.at(&part)->tensors().at(part.tensor);
 }

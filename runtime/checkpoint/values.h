@@ -89,6 +89,8 @@ public:
   /// box of what is reduced when read is the reduced value.
   std::vector<const SavedPart *> find(const std::string &variable,
                                       SavedPart::Kind kind) const;
+  /// Whether values of the best epoch stand beside the variables.
+  bool hasBest() const;
   /// Type and shape of a part as it lies in the file.
   const TensorView &viewOf(const SavedPart &part) const;
   /// Compares a part's checksum.

@@ -167,7 +167,7 @@ Status Agreement::Blocks::tellOn(Agreement &agreement, int number,
     return Status();
   DensePlan *plan = nullptr;
   DIST_RETURN_IF_ERROR(preparePlan(agreement, number, bytes, &plan));
-  // What this process does not tell stays as it is, and nobody reads it.
+  // Of a process that does not tell something goes, too, which nobody reads.
   const size_t own =
       std::find(from.begin(), from.end(), agreement.process) - from.begin();
   char *blocks = devices[number].blocks.get();

@@ -19,11 +19,21 @@ static constexpr const char *kEarlyStopping = "--early-stopping";
 static constexpr const char *kSaveBest = "--save-best";
 static constexpr const char *kReduce = "--reduce-lr-on-plateau";
 
-bool isStoppedEarly(const MonitorOptions &options, const TrainingState &state) {
+/// Whether there is a best epoch, and not the variables that are wanted of it.
+static bool lacksBest(const EarlyStopping &stopping, const WatchState &counted,
+                      bool hasBest) {
+  return stopping.restoreBest && counted.best && !hasBest;
+}
+
+bool isStoppedEarly(const MonitorOptions &options, const TrainingState &state,
+                    bool hasBest) {
+  const EarlyStopping &stopping = options.earlyStopping;
   auto found = state.watched.find(kEarlyStopping);
+  // What was counted otherwise begins anew (Monitors::resume).
   return found != state.watched.end() &&
-         found->second.metric == options.earlyStopping.metric &&
-         isExhausted(options.earlyStopping, found->second);
+         found->second.metric == stopping.metric &&
+         !lacksBest(stopping, found->second, hasBest) &&
+         isExhausted(stopping, found->second);
 }
 
 static Status checkMetric(const char *option, const Watch &watch,
@@ -80,8 +90,9 @@ void Monitors::resume() {
   auto stopping = state.watched.find(kEarlyStopping);
   if (!options.earlyStopping.restoreBest) {
     state.bestValues.reset();
-  } else if (stopping != state.watched.end() && stopping->second.best &&
-             !state.bestValues) {
+  } else if (stopping != state.watched.end() &&
+             lacksBest(options.earlyStopping, stopping->second,
+                       state.bestValues != nullptr)) {
     observer.note(std::string(kEarlyStopping) +
                   " begins anew: the saved state has no variables of the best "
                   "epoch");

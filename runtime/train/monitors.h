@@ -17,8 +17,10 @@ namespace dist {
 class FitObserver;
 
 /// Whether early stopping has ended a run that has come to `state`: going on
-/// with these options would make no step.
-bool isStoppedEarly(const MonitorOptions &options, const TrainingState &state);
+/// with these options would make no step. `hasBest`: with the variables of the
+/// best epoch beside its own.
+bool isStoppedEarly(const MonitorOptions &options, const TrainingState &state,
+                    bool hasBest);
 
 /// Early stopping, the best model and the learning rate of a run. What they
 /// count stands in the run's state: a resumed run ends where an uninterrupted
@@ -38,7 +40,9 @@ public:
   void resume();
   /// At the end of an epoch.
   Status end(const EpochRow &epoch);
-  bool stop() const { return isStoppedEarly(options, state); }
+  bool stop() const {
+    return isStoppedEarly(options, state, state.bestValues != nullptr);
+  }
   /// The best epoch by MonitorOptions::saveBest; 0: none had a number.
   int64_t bestEpoch() const;
   /// When a run is over: the model's variables become those of the best epoch,

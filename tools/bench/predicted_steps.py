@@ -38,6 +38,10 @@ def describe_links(table, workers):
     with open(table, encoding="utf-8") as file:
         seconds = {(row["collective"], row["bytes"]): row["seconds"] for row in json.load(file)["collectives"] if row["ranks"] == workers}
     much = 1 << 20
+    missing = [f"{kind} of {size} bytes" for kind, size in (("all_gather", much), ("broadcast", much), ("broadcast", 8)) if (kind, size) not in seconds]
+    if missing:
+        sys.exit(f"predicted_steps.py: error: {table} (--table) has no {', '.join(missing)} among {workers} ranks; write it by dist-run bench "
+                 f"--collectives --workers {workers}")
     # The root sends to the others in a tree: of two, all of it once.
     both, one = (much * (workers - 1) / seconds["all_gather", much]), (much / seconds["broadcast", much])
     return {"version": 1, "cores": workers,

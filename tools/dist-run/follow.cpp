@@ -146,7 +146,10 @@ private:
     if (!options.isEvaluator || !options.resume)
       return false;
     const TrainingState &reached = states.progress();
-    if (isStoppedEarly(options.monitors, reached))
+    // The state's files are looked into only where they decide.
+    const MonitorOptions &monitors = options.monitors;
+    if (isStoppedEarly(monitors, reached, /*hasBest=*/true) &&
+        isStoppedEarly(monitors, reached, states.hasBest()))
       return true;
     const int64_t perEpoch = std::max<int64_t>(reached.stepsPerEpoch, 1);
     return options.steps > 0 ? reached.step >= options.steps
