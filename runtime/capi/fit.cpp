@@ -72,7 +72,7 @@ Status toFitOptions(const dist_fit_options_t &given,
   out->saveEvery = given.save_every;
   out->asyncSave = given.async_save;
   out->onNonfinite = onNonfiniteOf(manifest);
-  return toFolderUse(numberOf(given.use), &out->folderUse);
+  return toFolderUse(numberOf(given.use), &out->folder.use);
 }
 
 } // namespace

@@ -1,4 +1,4 @@
-//===- checkpoint.cpp - Saved states of a training run -*- C++ -*-===//
+//===- checkpoint.cpp - Whose a folder of states is -*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
@@ -20,43 +20,6 @@
 #include <sys/stat.h>
 
 namespace dist {
-
-//===----------------------------------------------------------------------===//
-// Names in the folder
-//===----------------------------------------------------------------------===//
-
-std::string stateName(int64_t step) {
-  char name[32];
-  std::snprintf(name, sizeof name, "step-%012lld",
-                static_cast<long long>(step));
-  return name;
-}
-
-std::vector<std::string> listNames(const std::string &folder) {
-  return fileSystem().list(folder);
-}
-
-std::vector<int64_t> listStates(const std::string &folder) {
-  std::vector<int64_t> steps;
-  for (const std::string &name : listNames(folder)) {
-    long long step;
-    int used = 0;
-    if (std::sscanf(name.c_str(), "step-%12lld%n", &step, &used) == 1 &&
-        name[used] == 0)
-      steps.push_back(step);
-  }
-  std::sort(steps.rbegin(), steps.rend());
-  return steps;
-}
-
-bool exists(const std::string &path) {
-  struct stat info;
-  return fileSystem().status(path, &info, /*followsLinks=*/false) == 0;
-}
-
-//===----------------------------------------------------------------------===//
-// Whose the folder is
-//===----------------------------------------------------------------------===//
 
 Status CheckpointFolder::writeRunFile() const {
   RunFile file;
@@ -189,10 +152,9 @@ void CheckpointFolder::sweep() {
     // At once: a process that has lost the folder, and does not know it, may be
     // about to make what it has saved a state.
     if (startsWith(name, kSaving) || startsWith(name, kReplaced))
-      discard(name);
-    else if (startsWith(name, kRemoving))
-      removeAll(path + "/" + name);
+      (void)moveAway(name);
   }
+  (void)removeMoved();
 }
 
 /// Without locks: what earlier epochs, whose processes may be frozen, are about
@@ -200,10 +162,11 @@ void CheckpointFolder::sweep() {
 void CheckpointFolder::fence() {
   for (const std::string &name : listNames(path)) {
     if (startsWith(name, kSaving) && epochIn(name) < epoch)
-      discard(name);
+      (void)moveAway(name);
     if (startsWith(name, kReplaced))
       (void)putBack(name);
   }
+  (void)removeMoved();
 }
 
 int64_t CheckpointFolder::newestClaim() const {
@@ -244,11 +207,20 @@ Status CheckpointFolder::claimEpoch() {
   return Status();
 }
 
+/// Of a run that goes on: whether no other has begun in its folder since.
+Status CheckpointFolder::checkRun() const {
+  const std::string there = begun.empty() ? "" : readRunFile(path).run;
+  return there.empty() || there == begun ? Status() : takenOver();
+}
+
 /// Finds out whose states are there, and refuses what is not for this run.
 Status CheckpointFolder::look() {
+  RunFile file = readRunFile(path);
+  // Those of all runs in a folder are of one order: who has been replaced by
+  // another run tells what is that one's by its later epoch.
+  epoch = file.epoch;
   if (use == FolderUse::Overwrite)
     return Status();
-  RunFile file = readRunFile(path);
   std::vector<int64_t> steps = listStates(path);
   std::set<std::string> runs;
   std::string newest;
@@ -287,18 +259,26 @@ Status CheckpointFolder::look() {
                          names, "keep those of one in a folder of its own");
   }
   // States saved before runs had names belong to the run that resumes them.
-  run = runs.empty() ? file.run : *runs.begin();
-  epoch = std::max(lastEpoch, run == file.run ? file.epoch : 0);
+  const std::string there = runs.empty() ? file.run : *runs.begin();
+  if (!begun.empty() && !there.empty() && there != begun)
+    return takenOver();
+  run = there.empty() ? begun : there;
+  epoch = std::max(epoch, lastEpoch);
   return Status();
 }
 
-Status CheckpointFolder::openHere(const std::string &path, FolderUse use,
-                                  bool takesOver,
+Status CheckpointFolder::openHere(const std::string &path,
+                                  const FolderClaim &claim,
                                   std::unique_ptr<CheckpointFolder> *out,
                                   std::vector<std::string> *notes) {
-  std::unique_ptr<CheckpointFolder> folder(new CheckpointFolder(path, use));
+  std::unique_ptr<CheckpointFolder> folder(
+      new CheckpointFolder(path, claim.use));
+  folder->begun = claim.run;
   DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
-  DIST_RETURN_IF_ERROR(folder->lock(takesOver, notes));
+  // Not only under the lock, which would be taken from the other run.
+  DIST_RETURN_IF_ERROR(folder->checkRun());
+  DIST_RETURN_IF_ERROR(folder->lock(claim.takesOver, notes));
+  DIST_RETURN_IF_ERROR(folder->checkRun());
   folder->sweep();
   DIST_RETURN_IF_ERROR(folder->look());
   *out = std::move(folder);
@@ -311,6 +291,7 @@ Status CheckpointFolder::claim() {
   if (lockFile >= 0)
     return Status();
   DIST_RETURN_IF_ERROR(claimEpoch());
+  DIST_RETURN_IF_ERROR(checkRun());
   if (!run.empty())
     DIST_RETURN_IF_ERROR(writeRunFile());
   fence();
@@ -322,20 +303,27 @@ Status CheckpointFolder::claim() {
   return status;
 }
 
-Status CheckpointFolder::open(const std::string &path, FolderUse use,
+Status CheckpointFolder::open(const std::string &path, const FolderClaim &claim,
                               Session &session,
                               std::unique_ptr<CheckpointFolder> *out,
-                              std::vector<std::string> *notes, bool takesOver) {
+                              std::vector<std::string> *notes) {
+  // Process 0 may be one that has come anew to those that go on.
+  std::vector<std::string> runs;
+  Status outcome;
+  DIST_RETURN_IF_ERROR(share(session, Status(), claim.run, &runs, &outcome));
+  FolderClaim agreed = claim;
+  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
+    if (!run->empty())
+      agreed.run = *run;
   std::unique_ptr<CheckpointFolder> folder;
   Status status;
   if (session.process() == 0)
-    status = openHere(path, use, takesOver, &folder, notes);
+    status = openHere(path, agreed, &folder, notes);
   if (folder && status.ok())
     status = folder->claim();
   std::vector<std::string> uses;
-  Status outcome;
   DIST_RETURN_IF_ERROR(
-      share(session, status, std::to_string(int(use)), &uses, &outcome));
+      share(session, status, std::to_string(int(claim.use)), &uses, &outcome));
   DIST_RETURN_IF_ERROR(outcome);
   if (session.process() > 0)
     folder.reset(
@@ -350,31 +338,51 @@ Status checkCheckpointFolder(const std::string &path, FolderUse use) {
     return Status();
   std::unique_ptr<CheckpointFolder> folder;
   std::vector<std::string> ignored;
-  return CheckpointFolder::openHere(path, use, /*takesOver=*/false, &folder,
-                                    &ignored);
+  return CheckpointFolder::openHere(path, use, &folder, &ignored);
 }
 
 Status CheckpointFolder::begin(Session &session) {
-  return share(session, session.process() == 0 ? beginHere(session) : Status());
+  std::vector<std::string> runs;
+  Status outcome;
+  Status mine = session.process() == 0 ? beginHere(session) : Status();
+  DIST_RETURN_IF_ERROR(share(session, mine, run, &runs, &outcome));
+  run = runs.front();
+  return outcome;
+}
+
+/// All that are there, of this run's or another's.
+Status CheckpointFolder::removeStates() {
+  DIST_RETURN_IF_ERROR(checkPlace());
+  // What was replaced before the state that has its name, in whose place it
+  // would come back. Then the oldest first: a kill in between leaves a folder
+  // that its run can still resume.
+  std::vector<std::string> names;
+  for (const std::string &name : listNames(path))
+    if (startsWith(name, kAside) || startsWith(name, kReplaced))
+      names.push_back(name);
+  const std::vector<int64_t> steps = listStates(path);
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step)
+    names.push_back(stateName(*step));
+  for (const std::string &name : names) {
+    DIST_RETURN_IF_ERROR(checkPlace());
+    // Without locks others may remove it, too.
+    if (const int error = moveAway(name); error != 0 && error != ENOENT)
+      return Status::error(StatusCode::Unavailable,
+                           "cannot remove what was saved", path + "/" + name,
+                           std::strerror(error),
+                           "check the folder's permissions");
+  }
+  return removeMoved();
 }
 
 Status CheckpointFolder::beginHere(const Session &session) {
   model = session.manifest().model_name();
-  // Between `open` and this another may have come in its place, whose states
-  // and file are not this one's to remove.
-  DIST_RETURN_IF_ERROR(checkLock());
-  if (use == FolderUse::Overwrite) {
-    // The oldest first: a kill in between leaves a folder that its run can
-    // still resume.
-    std::vector<int64_t> steps = listStates(path);
-    std::reverse(steps.begin(), steps.end());
-    for (int64_t step : steps)
-      discard(stateName(step));
-    for (const std::string &name : listNames(path))
-      if (startsWith(name, kAside))
-        discard(name);
-  }
-  DIST_RETURN_IF_ERROR(checkLock());
+  // Between `open` and this another may have come in its place, whose file is
+  // not this one's to replace.
+  DIST_RETURN_IF_ERROR(checkPlace());
+  if (use == FolderUse::Overwrite)
+    DIST_RETURN_IF_ERROR(removeStates());
+  DIST_RETURN_IF_ERROR(checkPlace());
   if (run.empty())
     run = newRunId();
   if (!hasEpoch)
@@ -393,13 +401,17 @@ Status CheckpointFolder::end(const Session &session) {
 }
 
 Status CheckpointFolder::takenOver() const {
-  RunFile file = readRunFile(path);
+  const RunFile file = readRunFile(path);
+  const std::string &own = run.empty() ? begun : run;
+  std::string why = describeRun(file.run, file.model) + " (epoch " +
+                    std::to_string(std::max(file.epoch, newestClaim())) +
+                    ") writes there now";
+  if (!own.empty())
+    why += ", this is run " + own;
+  if (!own.empty() && epoch > 0)
+    why += " (epoch " + std::to_string(epoch) + ")";
   return Status::error(StatusCode::Unavailable,
-                       "the checkpoint folder was taken over", path,
-                       describeRun(file.run, file.model) + " (epoch " +
-                           std::to_string(std::max(file.epoch, newestClaim())) +
-                           ") writes there now, this is run " + run +
-                           " (epoch " + std::to_string(epoch) + ")",
+                       "the checkpoint folder was taken over", path, why,
                        "give each run a folder of its own");
 }
 
@@ -420,6 +432,13 @@ Status CheckpointFolder::checkLock() const {
                        "another process has taken the folder over");
 }
 
+/// Whether another has come in this one's place since `open`, whose states and
+/// file are not this one's to remove.
+Status CheckpointFolder::checkPlace() const {
+  DIST_RETURN_IF_ERROR(checkLock());
+  return isOutclaimed() ? takenOver() : Status();
+}
+
 /// Before a state is published: whether the folder is still this run's.
 Status CheckpointFolder::checkHold() const {
   DIST_RETURN_IF_ERROR(checkLock());
@@ -431,7 +450,8 @@ Status CheckpointFolder::checkHold() const {
 Status CheckpointFolder::keepHold() {
   bool found = false;
   if (lockFile >= 0 && !holdsNamedLock()) {
-    // The folder was removed while the run went on: it is made again.
+    // The folder was removed while the run went on, and is made again, or
+    // another had taken it over and has ended before it began.
     std::vector<std::string> ignored;
     DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
     const int before = lockFile;
@@ -442,6 +462,8 @@ Status CheckpointFolder::keepHold() {
     fileSystem().close(before);
     // Whoever had it in between may have saved nothing yet.
     DIST_RETURN_IF_ERROR(checkEpoch(&found));
+    if (found)
+      return Status();
     if (!listStates(path).empty())
       return takenOver();
     own.clear();

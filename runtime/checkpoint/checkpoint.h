@@ -33,28 +33,40 @@ enum class FolderUse {
   Overwrite, // to begin; what states are there are removed
 };
 
+/// The same, and on what grounds.
+struct FolderClaim {
+  FolderClaim(FolderUse use = FolderUse::New) : use(use) {}
+
+  FolderUse use;
+  /// In place of a process that the run goes on without, which may be frozen,
+  /// and hold the folder still; it saves nothing there any more.
+  bool takesOver = false;
+  /// The id of a run that has begun there, and goes on: a folder that another
+  /// has begun in since is refused. Empty: it has not.
+  std::string run;
+};
+
 /// The folder of a run, held from `open` until the object goes. All processes
 /// of a session call it alike.
 class CheckpointFolder {
 public:
   /// Makes the folder if it is missing and locks it. Errors: another holds it,
-  /// it has states of another run and `use` is New, it has states of several.
-  /// `notes` tells what a user should know besides. Of `use` and `takesOver`
-  /// those of process 0 count. `takesOver`: in place of a process that the run
-  /// goes on without, which may be frozen, and hold the folder still; it saves
-  /// nothing there any more.
-  static Status open(const std::string &path, FolderUse use, Session &session,
-                     std::unique_ptr<CheckpointFolder> *out,
-                     std::vector<std::string> *notes, bool takesOver = false);
+  /// it has states of another run and `claim.use` is New, it has states of
+  /// several. `notes` tells what a user should know besides. Of `claim`
+  /// that of process 0 counts, but for the run, which any may know.
+  static Status open(const std::string &path, const FolderClaim &claim,
+                     Session &session, std::unique_ptr<CheckpointFolder> *out,
+                     std::vector<std::string> *notes);
   ~CheckpointFolder();
   CheckpointFolder(const CheckpointFolder &) = delete;
   CheckpointFolder &operator=(const CheckpointFolder &) = delete;
 
   /// Gives the session the newest sound state; `found` is false when there is
   /// none at all. Damaged ones that are newer are set aside: their names no
-  /// longer count as states.
+  /// longer count as states. `newerThan`: of those behind this step; that all
+  /// of them are damaged, or not to be read here, is a note then.
   Status load(Session &session, TrainingState *state, bool *found,
-              std::vector<std::string> *notes);
+              std::vector<std::string> *notes, int64_t newerThan = -1);
   /// Before the first step: the folder is this run's from now on.
   Status begin(Session &session);
   /// Behind the last save of a run that has come to its end: says so in the
@@ -74,6 +86,7 @@ public:
   /// was saved before is as it was.
   Status finishSave(int64_t keep, Session &session, Status *failure);
 
+  /// In all processes, once it has begun.
   const std::string &runId() const { return run; }
   /// Whether it was opened to go on with what is there.
   bool resumes() const { return use == FolderUse::Resume; }
@@ -83,10 +96,11 @@ private:
   struct Save;
 
   CheckpointFolder(const std::string &path, FolderUse use);
-  static Status openHere(const std::string &path, FolderUse use, bool takesOver,
+  static Status openHere(const std::string &path, const FolderClaim &claim,
                          std::unique_ptr<CheckpointFolder> *out,
                          std::vector<std::string> *notes);
   Status beginHere(const Session &session);
+  Status checkRun() const;
   Status lock(bool takesOver, std::vector<std::string> *notes);
   Status replaceLock();
   bool holdsNamedLock() const;
@@ -101,20 +115,25 @@ private:
   Status takenOver() const;
   Status checkEpoch(bool *found) const;
   Status checkLock() const;
+  Status checkPlace() const;
   Status checkHold() const;
   Status keepHold();
   Status writeRunFile() const;
   Status commit(const std::vector<std::string> &files);
   Status publish(const std::string &beside, int64_t step);
   Status replace(const std::string &beside, const std::string &target);
+  Status removeStates();
   void retain(int64_t saved, int64_t keep);
   std::string setAside(int64_t step);
+  int moveAway(const std::string &name) const;
   void discard(const std::string &name);
+  Status removeMoved() const;
 
   std::string path;
   FolderUse use;
   int lockFile = -1; // -1: the file system has no locks
   std::string run;   // id; empty: none yet
+  std::string begun; // FolderClaim::run
   int64_t epoch = 0;
   bool hasEpoch = false; // it is this object's own
   bool ended = false;

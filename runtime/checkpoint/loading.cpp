@@ -75,28 +75,18 @@ static Status openState(Session &session, Candidate &candidate, bool *damaged) {
 }
 
 Status CheckpointFolder::load(Session &session, TrainingState *state,
-                              bool *found, std::vector<std::string> *notes) {
+                              bool *found, std::vector<std::string> *notes,
+                              int64_t newerThan) {
   *found = false;
   std::vector<std::string> steps;
   if (session.process() == 0)
     for (int64_t step : listStates(path))
-      steps.push_back(std::to_string(step));
+      if (step > newerThan)
+        steps.push_back(std::to_string(step));
   DIST_RETURN_IF_ERROR(tellAll(session, &steps));
   std::vector<std::pair<int64_t, std::string>> passed; // damaged, and how
-  for (const std::string &text : steps) {
-    int64_t step = std::stoll(text);
-    Candidate candidate;
-    candidate.folder = path + "/" + stateName(step);
-    bool damaged = false;
-    Status status = openState(session, candidate, &damaged);
-    if (!status.ok() && !damaged)
-      return status;
-    if (damaged) {
-      passed.emplace_back(step, status.message());
-      continue;
-    }
-    std::vector<std::string> anew, aside;
-    DIST_RETURN_IF_ERROR(share(session, candidate.restorer->run(state, &anew)));
+  auto putAside = [&] {
+    std::vector<std::string> aside;
     if (session.process() == 0)
       for (auto &[bad, why] : passed) {
         std::string name = setAside(bad);
@@ -106,12 +96,33 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
       }
     DIST_RETURN_IF_ERROR(tellAll(session, &aside));
     notes->insert(notes->end(), aside.begin(), aside.end());
+    return Status();
+  };
+  for (const std::string &text : steps) {
+    int64_t step = std::stoll(text);
+    Candidate candidate;
+    candidate.folder = path + "/" + stateName(step);
+    bool damaged = false;
+    Status status = openState(session, candidate, &damaged);
+    if (!status.ok() && !damaged && newerThan >= 0)
+      notes->push_back(status.message());
+    if (!status.ok() && !damaged)
+      return newerThan < 0 ? status : Status();
+    if (damaged) {
+      passed.emplace_back(step, status.message());
+      continue;
+    }
+    std::vector<std::string> anew;
+    DIST_RETURN_IF_ERROR(share(session, candidate.restorer->run(state, &anew)));
+    DIST_RETURN_IF_ERROR(putAside());
     notes->insert(notes->end(), anew.begin(), anew.end());
     *found = true;
     return Status();
   }
   if (passed.empty())
     return Status();
+  if (newerThan >= 0)
+    return putAside();
   for (auto &[bad, why] : passed)
     notes->push_back(why);
   return Status::error(StatusCode::InvalidInput, "no sound checkpoint", path,

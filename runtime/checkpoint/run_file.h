@@ -19,7 +19,7 @@ namespace dist {
 
 struct RunFile {
   std::string run, model, host;
-  /// How often the run was taken up, and the process that did so last.
+  /// How often the folder was taken up, and the process that did so last.
   int64_t epoch = 0, pid = 0;
   /// It has come to its end: it is not expected to save any more. One that was
   /// stopped or killed has not.

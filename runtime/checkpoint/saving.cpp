@@ -9,6 +9,7 @@
 #include "runtime/checkpoint/values.h"
 #include "runtime/core/guard.h"
 #include "runtime/core/processes.h"
+#include "runtime/core/text.h"
 #include "runtime/formats/file_system.h"
 #include <algorithm>
 #include <atomic>
@@ -56,11 +57,32 @@ struct CheckpointFolder::Save {
 CheckpointFolder::CheckpointFolder(const std::string &path, FolderUse use)
     : path(path), use(use) {}
 
-/// Removes what lies in the folder, so that a kill leaves no half of a state.
-void CheckpointFolder::discard(const std::string &name) {
-  std::string from = path + "/" + name, to = path + "/" + kRemoving + name;
+/// Takes its name from what lies in the folder and is to be removed, so that a
+/// kill leaves no half of a state. 0, or an error's number.
+int CheckpointFolder::moveAway(const std::string &name) const {
+  const std::string to = path + "/" + kRemoving + name;
   removeAll(to);
-  removeAll(fileSystem().rename(from, to) == 0 ? to : from);
+  return fileSystem().rename(path + "/" + name, to) == 0 ? 0 : errno;
+}
+
+void CheckpointFolder::discard(const std::string &name) {
+  const bool isAway = moveAway(name) == 0;
+  removeAll(path + "/" + (isAway ? kRemoving : "") + name);
+}
+
+/// What was moved away, by this process or one before it. Not before that is
+/// the disk's, too: without power a state's name would have half of it.
+Status CheckpointFolder::removeMoved() const {
+  std::vector<std::string> names;
+  for (const std::string &name : listNames(path))
+    if (startsWith(name, kRemoving))
+      names.push_back(name);
+  if (names.empty())
+    return Status();
+  DIST_RETURN_IF_ERROR(flushToDisk(path));
+  for (const std::string &name : names)
+    removeAll(path + "/" + name);
+  return Status();
 }
 
 /// Gives a state a name that does not count as one; returns it.
@@ -113,11 +135,11 @@ Status CheckpointFolder::replace(const std::string &beside,
   FileSystem &files = fileSystem();
   if (!exists(beside))
     return cannotPublish(target, ENOENT);
-  const std::string old =
-      path + "/" + kReplaced + target.substr(path.size() + 1);
+  const std::string name = kReplaced + target.substr(path.size() + 1);
+  const std::string old = path + "/" + name;
   const bool replaces = exists(target);
   if (replaces)
-    removeAll(old); // of a save whose end failed
+    discard(name); // of a save whose end failed
   if (replaces && files.rename(target, old) != 0)
     return cannotPublish(target, errno);
   if (files.rename(beside, target) != 0) {
@@ -203,7 +225,7 @@ Status CheckpointFolder::commit(const std::vector<std::string> &files) {
   DIST_RETURN_IF_ERROR(publish(save.folder, step));
   DIST_RETURN_IF_ERROR(flushToDisk(path));
   // Not before: the disk may have the old names still, and what they name.
-  removeAll(path + "/" + kReplaced + stateName(step));
+  discard(kReplaced + stateName(step));
   return Status();
 }
 

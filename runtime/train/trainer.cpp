@@ -54,6 +54,7 @@ private:
   Status prepare();
   Status checkMonitors() const;
   Status openFolder();
+  Status resumeBehind(int64_t step, bool *found);
   Status resume();
   Status resumeKept();
   Status resumeSaved();
@@ -193,9 +194,9 @@ Status Trainer::openFolder() {
       return Status::error(StatusCode::InvalidArgument, "nothing to save",
                            "--async-save", "no folder is given",
                            "add --checkpoint DIR");
-    if (options.folderUse == FolderUse::New)
+    if (options.folder.use == FolderUse::New)
       return Status();
-    bool resumes = options.folderUse != FolderUse::Overwrite;
+    bool resumes = options.folder.use != FolderUse::Overwrite;
     return Status::error(StatusCode::InvalidArgument,
                          resumes ? "nothing to resume from"
                                  : "nothing to overwrite",
@@ -203,9 +204,8 @@ Status Trainer::openFolder() {
                          "no folder is given", "add --checkpoint DIR");
   }
   std::vector<std::string> notes;
-  Status status =
-      CheckpointFolder::open(options.checkpoint, options.folderUse, session,
-                             &folder, &notes, options.takesFolderOver);
+  Status status = CheckpointFolder::open(options.checkpoint, options.folder,
+                                         session, &folder, &notes);
   for (const std::string &note : notes)
     observer.note(note);
   if (status.ok())
@@ -214,23 +214,20 @@ Status Trainer::openFolder() {
   return status;
 }
 
-Status Trainer::resume() {
+/// From the newest state behind that step, if there is one.
+Status Trainer::resumeBehind(int64_t step, bool *found) {
   TrainingState read;
-  bool found = false;
   std::vector<std::string> notes;
   bool settable = hasSettableLearningRate(session.manifest());
   double given = 0, saved = 0;
   if (settable)
     DIST_RETURN_IF_ERROR(readLearningRate(session, &given));
-  Status status = folder->load(session, &read, &found, &notes);
+  Status status = folder->load(session, &read, found, &notes, step);
   for (const std::string &note : notes)
     observer.note(note);
   DIST_RETURN_IF_ERROR(status);
-  if (!found) {
-    observer.note("no saved state in " + options.checkpoint +
-                  "; training starts anew");
+  if (!*found)
     return Status();
-  }
   DIST_RETURN_IF_ERROR(adopt(read, options.checkpoint));
   saves->beginFrom(state.step);
   if (settable)
@@ -239,6 +236,15 @@ Status Trainer::resume() {
     observer.note("the learning rate goes on from the saved " +
                   numberText(float(saved)) + ", not from the " +
                   numberText(float(given)) + " of --optimizer");
+  return Status();
+}
+
+Status Trainer::resume() {
+  bool found = false;
+  DIST_RETURN_IF_ERROR(resumeBehind(-1, &found));
+  if (!found)
+    observer.note("no saved state in " + options.checkpoint +
+                  "; training starts anew");
   return Status();
 }
 
@@ -256,7 +262,7 @@ Status Trainer::resumeSaved() {
   return folder && folder->resumes() ? resume() : Status();
 }
 
-/// What is in memory is newer than what was saved, if it is whole.
+/// From what is in memory, if it is whole and nothing newer was saved.
 Status Trainer::resumeKept() {
   TrainingState read;
   Kept found = Kept::Nothing;
@@ -265,8 +271,14 @@ Status Trainer::resumeKept() {
       loadKept(options.keptIn, session, &read, &found, &notes));
   for (const std::string &note : notes)
     observer.note(note);
-  if (found == Kept::Whole)
-    return adopt(read, "memory");
+  if (found == Kept::Whole) {
+    // Copies are not made of every step, and the run may have been taken up
+    // by others while these were stopped.
+    bool isNewer = false;
+    if (folder && folder->resumes())
+      DIST_RETURN_IF_ERROR(resumeBehind(read.step, &isNewer));
+    return isNewer ? Status() : adopt(read, "memory");
+  }
   // One was lost before any had begun.
   if (found == Kept::Nothing)
     return resumeSaved();
@@ -496,8 +508,10 @@ Status Trainer::train(FitOutcome *outcome) {
     DIST_RETURN_IF_ERROR(resumeSaved());
   averaging.begin(state.step);
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
-  if (folder)
+  if (folder) {
     DIST_RETURN_IF_ERROR(folder->begin(session));
+    outcome->run = folder->runId();
+  }
   outcome->begun = true;
   epochResumed = state.pendingEpoch || state.epochExamples > 0;
   if (state.pendingEpoch)

@@ -71,8 +71,7 @@ struct FitOptions {
   std::string checkpoint; // folder; empty: none
   int64_t saveEvery = 0;  // steps; 0: each epoch
   int64_t keep = 3;
-  FolderUse folderUse = FolderUse::New;
-  bool takesFolderOver = false; // see CheckpointFolder::open
+  FolderClaim folder;
   /// States are written while training goes on, from a copy of what this
   /// process's ranks hold.
   bool asyncSave = false;
@@ -94,6 +93,7 @@ struct FitOutcome {
   /// Whatever the end: `checkpoint`, if there is one, is this run's, which its
   /// processes have agreed on. No step is done before.
   bool begun = false;
+  std::string run; // its id in `checkpoint`
   int64_t step = 0, lastStep = 0;
   /// Asked to (see `FitObserver::stops`), before the last step.
   bool stopped = false;

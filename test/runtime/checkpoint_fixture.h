@@ -11,21 +11,35 @@
 #include "runtime/checkpoint/checkpoint.h"
 #include "test/runtime/fake_session.h"
 #include <algorithm>
+#include <cstdio>
 
 namespace dist {
+
+inline TrainingState at(int64_t step) {
+  TrainingState state;
+  state.step = step;
+  return state;
+}
+
+inline std::string named(int64_t step) {
+  char name[32];
+  std::snprintf(name, sizeof name, "step-%012lld",
+                static_cast<long long>(step));
+  return name;
+}
 
 struct CheckpointTest : FolderTest {
   std::vector<std::string> notes;
 
   /// A run that begins, or resumes; null with an error of the test's.
-  std::unique_ptr<CheckpointFolder> begin(Session &session, FolderUse use,
-                                          bool takesOver = false) {
+  std::unique_ptr<CheckpointFolder> begin(Session &session,
+                                          const FolderClaim &claim) {
     std::unique_ptr<CheckpointFolder> opened;
-    Status status = CheckpointFolder::open(folder, use, session, &opened,
-                                           &notes, takesOver);
+    Status status =
+        CheckpointFolder::open(folder, claim, session, &opened, &notes);
     TrainingState ignored;
     bool found = false;
-    if (status.ok() && use == FolderUse::Resume)
+    if (status.ok() && claim.use == FolderUse::Resume)
       status = opened->load(session, &ignored, &found, &notes);
     if (status.ok())
       status = opened->begin(session);

@@ -16,19 +16,6 @@ using Names = std::vector<std::string>;
 
 namespace {
 
-TrainingState at(int64_t step) {
-  TrainingState state;
-  state.step = step;
-  return state;
-}
-
-std::string named(int64_t step) {
-  char name[32];
-  std::snprintf(name, sizeof name, "step-%012lld",
-                static_cast<long long>(step));
-  return name;
-}
-
 void damage(const fs::path &state) {
   std::fstream(state / "variables.safetensors",
                std::ios::in | std::ios::out | std::ios::binary)
@@ -202,91 +189,6 @@ TEST_F(CheckpointTest, ATakenFolderIsNotWrittenTo) {
   EXPECT_EQ(names(), Names{named(1)});
 }
 
-/// Its process is frozen, and wakes before a save, or within one.
-TEST_F(CheckpointTest, WhoTakesAFolderOverWritesThereAlone) {
-  FakeSession session(4, 4);
-  auto frozen = begin(session, FolderUse::New);
-  ASSERT_TRUE(frozen->save(3, session, at(1)).ok());
-  ASSERT_TRUE(frozen->beginSave(session, at(2), /*beside=*/false).ok());
-  EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
-  auto next = begin(session, FolderUse::Resume, /*takesOver=*/true);
-  Status failure;
-  EXPECT_TRUE(frozen->finishSave(3, session, &failure).ok());
-  EXPECT_FALSE(failure.ok());
-  EXPECT_EQ(names(), Names{named(1)});
-  Status status = frozen->save(3, session, at(3));
-  EXPECT_EQ(status.code(), StatusCode::Unavailable);
-  EXPECT_NE(status.message().find("in use"), std::string::npos);
-  frozen.reset();
-  ASSERT_TRUE(next->save(3, session, at(4)).ok());
-  EXPECT_EQ(names(), (Names{named(1), named(4)}));
-  EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
-  // Where nobody holds it, it is as any other's.
-  next.reset();
-  begin(session, FolderUse::Resume, /*takesOver=*/true);
-}
-
-/// It is frozen before it begins, and wakes when another has begun.
-TEST_F(CheckpointTest, WhoWakesBehindATakeOverLeavesTheFolderAsItIs) {
-  FakeSession session(4, 4);
-  save(session, at(1));
-  std::unique_ptr<CheckpointFolder> frozen;
-  std::vector<std::string> notes;
-  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Resume, session,
-                                     &frozen, &notes)
-                  .ok());
-  auto next = begin(session, FolderUse::Resume, /*takesOver=*/true);
-  auto written = [&] {
-    std::ifstream file(folder / "run.json");
-    return std::string(std::istreambuf_iterator<char>(file), {});
-  };
-  const std::string its = written();
-  Status status = frozen->begin(session);
-  EXPECT_EQ(status.code(), StatusCode::Unavailable);
-  EXPECT_NE(status.message().find("taken the folder over"), std::string::npos);
-  EXPECT_EQ(written(), its);
-  // It was frozen within that: what it has written so late is no hindrance.
-  std::string late = its;
-  const size_t epoch = late.find("\"epoch\": 2");
-  ASSERT_NE(epoch, std::string::npos) << its;
-  late[epoch + 9] = '1';
-  ASSERT_TRUE(writeFile(folder / "run.json", late).ok());
-  EXPECT_TRUE(next->save(3, session, at(2)).ok());
-  EXPECT_EQ(written(), its);
-}
-
-/// Also where it was to remove what an older run has left.
-TEST_F(CheckpointTest, WhoWakesBehindATakeOverRemovesNothing) {
-  FakeSession session(4, 4);
-  save(session, at(1));
-  std::unique_ptr<CheckpointFolder> frozen;
-  std::vector<std::string> notes;
-  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Overwrite, session,
-                                     &frozen, &notes)
-                  .ok());
-  auto next = begin(session, FolderUse::Resume, /*takesOver=*/true);
-  ASSERT_TRUE(next->save(3, session, at(2)).ok());
-  EXPECT_EQ(frozen->begin(session).code(), StatusCode::Unavailable);
-  EXPECT_EQ(names(), (Names{named(1), named(2)}));
-}
-
-/// A run that is to overwrite, and loses its first process before that has: it
-/// does not go on from what another run has left.
-TEST_F(CheckpointTest, WhoTakesAFolderOverMayHaveToOverwriteIt) {
-  FakeSession session(4, 4);
-  save(session, at(7));
-  std::unique_ptr<CheckpointFolder> frozen;
-  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Overwrite, session,
-                                     &frozen, &notes)
-                  .ok());
-  auto next = begin(session, FolderUse::Overwrite, /*takesOver=*/true);
-  EXPECT_FALSE(next->resumes());
-  EXPECT_EQ(names(), Names{});
-  ASSERT_TRUE(next->save(3, session, at(2)).ok());
-  EXPECT_EQ(frozen->begin(session).code(), StatusCode::Unavailable);
-  EXPECT_EQ(names(), Names{named(2)});
-}
-
 TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {
   FakeSession session(4, 4);
   auto run = begin(session, FolderUse::New);
@@ -338,6 +240,38 @@ TEST_F(CheckpointTest, DamagedStatesAreSetAsideOnce) {
     ASSERT_TRUE(run->save(3, session, at(step)).ok());
   EXPECT_EQ(names(), (Names{"aside-" + named(30), "aside-" + named(40),
                             named(20), named(30), named(40)}));
+}
+
+/// Of one who has another state at hand.
+TEST_F(CheckpointTest, WhatIsNotNewerIsNotGoneBackTo) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  ASSERT_TRUE(run->save(3, session, at(10)).ok());
+  ASSERT_TRUE(run->save(3, session, at(20)).ok());
+  auto newerThan = [&](int64_t step) {
+    TrainingState state;
+    bool found = false;
+    notes.clear();
+    Status status = run->load(session, &state, &found, &notes, step);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return found ? state.step : -1;
+  };
+  EXPECT_EQ(newerThan(20), -1);
+  EXPECT_EQ(newerThan(19), 20);
+  EXPECT_TRUE(notes.empty());
+  // Damaged ones do not stand in its way, and count as states no more.
+  damage(folder / named(20));
+  EXPECT_EQ(newerThan(10), -1);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("it is kept as aside-" + named(20)),
+            std::string::npos)
+      << notes[0];
+  EXPECT_EQ(newerThan(9), 10);
+  // Nor do those that cannot be read here.
+  fs::remove(folder / named(10) / "state.json");
+  fs::create_directory(folder / named(10) / "state.json");
+  EXPECT_EQ(newerThan(9), -1);
+  EXPECT_EQ(notes.size(), 1u);
 }
 
 TEST_F(CheckpointTest, TheSameStepIsReplaced) {

@@ -13,6 +13,8 @@ TEST_F(CheckpointProcesses, EachWritesWhatItsRanksHold) {
   SavedRun run;
   open(run, {0, 1});
   expectOk(begin(run, FolderUse::New));
+  EXPECT_NE(run.folders[0]->runId(), "");
+  EXPECT_EQ(run.folders[1]->runId(), run.folders[0]->runId());
   fill(run);
   expectOk(save(run, 5));
   EXPECT_EQ(

@@ -63,7 +63,7 @@ TEST_F(LearningRate, OfASavedStateGoesOnAndIsTold) {
   ASSERT_TRUE(setLearningRate(first, 0.005).ok());
   ASSERT_TRUE(fit(first, *train, nullptr, options, recorder).ok());
 
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   options.epochs = 2;
   FakeSession second(8, 8);
   second.makeRateSettable();

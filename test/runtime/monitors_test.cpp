@@ -67,7 +67,7 @@ TEST_F(MonitorsTest, AResumedRunEndsWhereAnUninterruptedOneDoes) {
   EXPECT_TRUE(want.tells("the learning rate goes from 0.3 to 0.03"));
   EXPECT_LT(want.steps.back().learningRate, 0.031f);
 
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   for (int64_t every : {0, 2}) {
     options.checkpoint = folder / ("ck" + std::to_string(every));
     options.saveEvery = every;
@@ -149,7 +149,7 @@ TEST_F(MonitorsTest, OtherFlagsBeginAnew) {
   auto train = data(*first, 21);
   Improvements recorder;
   ASSERT_TRUE(fit(*first, *train, train.get(), options, recorder).ok());
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   options.epochs = 3;
   options.monitors.saveBest.metric = "loss";
   options.monitors.earlyStopping.metric.clear();

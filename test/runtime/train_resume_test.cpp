@@ -26,7 +26,7 @@ TEST_F(TrainTest, ResumingGivesTheUninterruptedCurve) {
 
   options.checkpoint = folder / "ck";
   options.saveEvery = 4;
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   std::vector<float> got(want.steps.size());
   std::vector<double> epochLosses(want.epochs.size());
   for (int64_t stop : {6, 7, 13, 17, 100}) {
@@ -72,7 +72,7 @@ TEST_F(TrainTest, ALostProcessEndsTheRunWhereverItIs) {
     options.epochs = 2;
     options.saveEvery = 2;
     options.asyncSave = beside;
-    options.folderUse = FolderUse::Resume;
+    options.folder.use = FolderUse::Resume;
     int cut = 0;
     for (bool isOver = false; !isOver; ++cut) {
       options.checkpoint =
@@ -213,7 +213,7 @@ TEST_F(TrainTest, ADamagedStateFallsBackToTheOneBefore) {
   std::fstream(newest, std::ios::in | std::ios::out | std::ios::binary)
       .seekp(-1, std::ios::end)
       .put('\x7f');
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   FakeSession second(8, 8);
   Recorder resumed;
   ASSERT_TRUE(fit(second, *train, nullptr, options, resumed).ok());
@@ -233,7 +233,7 @@ TEST_F(TrainTest, ADamagedStateFallsBackToTheOneBefore) {
 TEST_F(TrainTest, ResumingNothingStartsAnewAndSaysSo) {
   FitOptions options;
   options.checkpoint = folder / "none";
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   FakeSession session(8, 8);
   auto train = data(session, 16);
   Recorder recorder;
@@ -257,7 +257,7 @@ TEST_F(TrainTest, ARunThatIsAskedToEndSavesAndGoesOn) {
   auto train = data(whole, 21); // 6 steps an epoch, two an update
   Recorder want;
   ASSERT_TRUE(fit(whole, *train, nullptr, options, want).ok());
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   for (int64_t stepsPerLaunch : {1, 4}) {
     options.stepsPerLaunch = stepsPerLaunch;
     options.checkpoint = folder / std::to_string(stepsPerLaunch);
@@ -304,7 +304,7 @@ TEST_F(TrainTest, AValidationThatIsBrokenOffIsDoneLater) {
   EXPECT_TRUE(outcome.stopped);
   EXPECT_TRUE(outcome.saved);
   EXPECT_TRUE(part.epochs.empty());
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   ASSERT_TRUE(fit(second, *train, train.get(), options, rest).ok());
   ASSERT_EQ(rest.epochs.size(), 2u);
   for (int i : {0, 1}) {
@@ -338,7 +338,7 @@ TEST_F(TrainTest, AStateAfterANonfiniteLossIsResumed) {
   options.steps = 5; // in the second epoch
   Recorder recorder;
   ASSERT_TRUE(fit(session, *train, nullptr, options, recorder).ok());
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   options.steps = 6;
   FakeSession again(8, 8);
   Recorder resumed;
@@ -356,7 +356,7 @@ TEST_F(TrainTest, AnotherAccumulationCountsFromWhereItResumes) {
   options.steps = 5;
   Recorder recorder;
   ASSERT_TRUE(fit(session, *train, nullptr, options, recorder).ok());
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   options.steps = 9;
   FakeSession three(4, 4, 3);
   ASSERT_TRUE(fit(three, *train, nullptr, options, recorder).ok());

@@ -124,7 +124,7 @@ TEST_F(TrainTest, LaunchesOfSeveralStepsGiveTheSameSteps) {
   EXPECT_EQ(saved.launches, (std::vector<size_t>{2, 1, 2, 1, 2, 1, 1}));
   EXPECT_EQ(losses(recorder), losses(want));
   FakeSession resumed(8, 8);
-  options.folderUse = FolderUse::Resume;
+  options.folder.use = FolderUse::Resume;
   options.epochs = 3;
   options.stepsPerLaunch = 100;
   Recorder rest;

@@ -184,7 +184,7 @@ int main(int argc, char **argv) {
     else if (key == "every")
       options.saveEvery = std::stoll(given);
     else if (key == "resume")
-      options.folderUse = FolderUse::Resume;
+      options.folder.use = FolderUse::Resume;
     else if (key == "async")
       options.asyncSave = true;
     else if (key == "kill")

@@ -251,15 +251,9 @@ static int serve(ClusterRun &cluster, Session &session) {
   return cluster.served()->serve(session);
 }
 
-/// What a run wants of --checkpoint's folder, from one set of workers to the
-/// next: what it has begun there it goes on with.
-struct FolderClaim {
-  FolderUse use = FolderUse::New;
-  bool takesOver = false; // see CheckpointFolder::open
-};
-
 /// Trains until the end, or until other workers are lost that this run goes on
-/// without: `goesOn`.
+/// without: `goesOn`. `folder`: what it wants of --checkpoint's, from one set
+/// of workers to the next; what it has begun there it goes on with.
 static int fitOnce(const Options &options, FolderClaim *folder,
                    ClusterRun &cluster, Elastic &elastic, bool *goesOn);
 
@@ -433,8 +427,7 @@ static int fitOnce(const Options &options, FolderClaim *folder,
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;
   fitOptions.asyncSave = options.asyncSave;
-  fitOptions.folderUse = folder->use;
-  fitOptions.takesFolderOver = folder->takesOver;
+  fitOptions.folder = *folder;
   fitOptions.monitors = options.monitors;
   fitOptions.kept = elastic.kept();
   fitOptions.keptIn = elastic.folder();
@@ -457,8 +450,10 @@ static int fitOnce(const Options &options, FolderClaim *folder,
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
-  if (outcome.begun && !options.checkpoint.empty())
+  if (outcome.begun && !options.checkpoint.empty()) {
     folder->use = FolderUse::Resume;
+    folder->run = outcome.run;
+  }
   if (status.ok())
     status = cluster.check();
   if (!status.ok() && options.elastic && cluster.hasLostOthers(status)) {

@@ -56,7 +56,7 @@ void CheckpointRun::disturb() {
                         [this] { storage.isFull = false; });
   case 4: // one of several, wherever its threads are
     simulator.crash(victim);
-    if (isElastic && simulator.chance(0.7))
+    if (isElastic && runsAfter == 0 && simulator.chance(0.7))
       return;
     return startLater(/*takesOver=*/false, {});
   case 5:

@@ -95,6 +95,10 @@ void CheckpointRun::formNext(Group &before) {
 CheckpointRun::Group *CheckpointRun::meetAgain(Group &before, int *self) {
   const int process = before.processes[size_t(*self)];
   before.came.insert(process);
+  // Another run may come first.
+  if (runsAfter > 0)
+    simulator.sleepUntil(simulator.now() +
+                         simulator.between({}, milliseconds(300)));
   while (!before.next && !simulator.isGhost()) {
     if (groups.size() < kMostGroups && allCame(before))
       formNext(before);

@@ -17,17 +17,16 @@
 #include "runtime/checkpoint/names.h"
 #include "test/runtime/simulation/run.h"
 #include <algorithm>
-#include <cstdio>
 
 namespace dist::simulation {
 
-static constexpr char kFolder[] = "/states";
 static constexpr seconds kWork{1};
 static constexpr std::chrono::minutes kLimit{5};
 
 CheckpointRun::CheckpointRun(uint64_t seed, bool isTraced)
     : simulator(seed, isTraced), storage(simulator),
-      isElastic(simulator.chance(0.5)), isBeside(simulator.chance(0.5)) {
+      isElastic(simulator.chance(0.5)), isBeside(simulator.chance(0.5)),
+      runsAfter(countRuns(seed)) {
   storage.hasLocks = simulator.chance(0.6);
   storage.hasRenameFlags = simulator.chance(0.6);
   storage.onRename = [this](const std::string &from, const std::string &to) {
@@ -74,6 +73,8 @@ int CheckpointRun::startProcess(Group &group, int self) {
 
 CheckpointRun::Group &CheckpointRun::start(bool takesOver) {
   Group &group = add(takesOver);
+  group.overwrites =
+      runsAfter > 0 && !isOver && uint64_t(group.number) % runsAfter == 1;
   const int count =
       isElastic ? 2 + int(simulator.below(2)) : 1 + int(simulator.below(3));
   group.stored.resize(size_t(count));
@@ -124,14 +125,21 @@ Status CheckpointRun::liveIn(Group &group, int self, Own &own) {
   if (self == 0 && !simulator.isGhost()) {
     group.opens = ++opens;
     group.refusals = storage.refusals;
+    group.wasOthers = group.isMet && isOthers(group);
   }
-  DIST_RETURN_IF_ERROR(CheckpointFolder::open(
-      kFolder, FolderUse::Resume, session, &folder, &notes, group.takesOver));
+  FolderClaim claim(group.overwrites ? FolderUse::Overwrite
+                                     : FolderUse::Resume);
+  claim.takesOver = group.takesOver;
+  claim.run = own.run;
+  DIST_RETURN_IF_ERROR(
+      CheckpointFolder::open(kFolder, claim, session, &folder, &notes));
   group.isOpen = true;
-  DIST_RETURN_IF_ERROR(goBack(group, session, own, *folder, &state, &found));
-  DIST_RETURN_IF_ERROR(folder->begin(session));
+  if (!group.overwrites)
+    DIST_RETURN_IF_ERROR(goBack(group, session, own, *folder, &state, &found));
+  DIST_RETURN_IF_ERROR(begin(group, session, *folder));
   if (simulator.isGhost())
     return Status();
+  takeRun(group, own, folder->runId());
   if (!isReplaced(group.number))
     begun = group.number;
   Saves saves(session, *folder, keepFiles, [&](const std::string &line) {
@@ -145,7 +153,8 @@ Status CheckpointRun::liveIn(Group &group, int self, Own &own) {
   return status;
 }
 
-/// To what those that are left have in memory, or to a saved state.
+/// To what those that are left have in memory, or to a saved state, whichever
+/// is newer.
 Status CheckpointRun::goBack(Group &group, GroupSession &session, Own &own,
                              CheckpointFolder &folder, TrainingState *state,
                              bool *found) {
@@ -159,10 +168,11 @@ Status CheckpointRun::goBack(Group &group, GroupSession &session, Own &own,
       own.stored = listStates(own.folder);
     DIST_RETURN_IF_ERROR(status);
     checkKept(group, session, *found, state->step);
-    if (*found)
-      return Status();
   }
-  Status status = folder.load(session, state, found, &notes);
+  const bool isKept = *found;
+  Status status =
+      folder.load(session, state, found, &notes, isKept ? state->step : -1);
+  *found |= isKept;
   checkLoaded(group, session, status, *state, *found);
   return status;
 }
@@ -232,134 +242,13 @@ Status CheckpointRun::save(Group &group, GroupSession &session, Saves &saves,
 }
 
 void CheckpointRun::noteSaved(const Saves &saves) {
-  if (simulator.isGhost() || saves.saved() <= lastSaved)
+  // What another run has removed was saved before.
+  const int group = groupOf.at(simulator.runningProcess());
+  if (simulator.isGhost() || saves.saved() <= lastSaved ||
+      isBefore(group, overwriter))
     return;
   lastSaved = saves.saved();
   simulator.trace("has saved step " + std::to_string(lastSaved));
-}
-
-//===----------------------------------------------------------------------===//
-// What must hold
-//===----------------------------------------------------------------------===//
-
-/// Who comes to have the lock last has the folder.
-void CheckpointRun::noteOpen(const std::string &path) {
-  Group &group = *groups[size_t(groupOf.at(simulator.runningProcess()))];
-  if (path == std::string(kFolder) + "/.lock" && !group.isOpen)
-    group.opens = ++opens;
-}
-
-/// A state takes its name: not by who has been replaced.
-void CheckpointRun::checkRename(const std::string &from,
-                                const std::string &to) {
-  noteOpen(to);
-  if (from.find("/.saving-") == std::string::npos ||
-      to.find("/step-") == std::string::npos)
-    return;
-  const int group = groupOf.at(simulator.runningProcess());
-  if (isReplaced(group))
-    simulator.fail("run " + std::to_string(group) + " makes " + to +
-                   " a state, and run " + std::to_string(begun) + " has begun");
-  const int known = publishers.emplace(from, group).first->second;
-  if (known != group)
-    simulator.fail("runs " + std::to_string(known) + " and " +
-                   std::to_string(group) + " are of one epoch: " + from);
-}
-
-/// Where there are no locks the newest of them says whose the folder is.
-void CheckpointRun::takeClaim(const std::string &path) {
-  if (path.find("/.claimed-") == std::string::npos)
-    return;
-  groups[size_t(groupOf.at(simulator.runningProcess()))]->claim =
-      std::stoll(path.substr(path.rfind('-') + 1));
-}
-
-/// Who has the folder, all of whose processes are there, saves and goes on
-/// while the disk has room, whatever those before it do.
-void CheckpointRun::checkGoesOn(const Group &group, const Status &failed) {
-  if (simulator.isGhost() || group.rounds.isBroken)
-    return;
-  if (isCalm)
-    simulator.fail("nothing was wrong: " + failed.message());
-  if (isAlone(group) && group.refusals == storage.refusals)
-    simulator.fail("run " + std::to_string(group.number) +
-                   " could have gone on: " + failed.message());
-}
-
-/// Whether no other has come to have the folder since.
-bool CheckpointRun::isAlone(const Group &group) const {
-  bool isAlone = group.opens == opens && (group.isOpen || group.takesOver);
-  for (auto &other : groups)
-    isAlone &= storage.hasLocks || other->claim <= group.claim;
-  return isAlone;
-}
-
-/// Steps of states in the folder, whose names begin so.
-std::set<int64_t> CheckpointRun::statesNow(const std::string &before) const {
-  std::set<int64_t> steps;
-  const std::string begin = before + "step-";
-  for (const std::string &name : storage.peek(kFolder))
-    if (name.compare(0, begin.size(), begin) == 0)
-      steps.insert(std::stoll(name.substr(begin.size())));
-  return steps;
-}
-
-/// At any time.
-void CheckpointRun::checkNewest() {
-  int64_t newest = -1;
-  for (const char *before : {"", kReplaced, kAside})
-    if (const std::set<int64_t> steps = statesNow(before); !steps.empty())
-      newest = std::max(newest, *steps.rbegin());
-  if (newest < lastSaved)
-    simulator.fail("step " + std::to_string(lastSaved) +
-                   " was saved, and is gone");
-}
-
-/// Behind a save: the newest states are there, unless they were damaged as
-/// power was lost, and no others. Without locks one that was replaced as its
-/// process was lost may have come back.
-void CheckpointRun::checkKeeps(const Group &group, std::set<int64_t> before,
-                               int64_t step) {
-  if (simulator.isGhost() || group.rounds.isBroken || hasLostPower)
-    return;
-  before.insert(step);
-  while (before.size() > size_t(keepFiles))
-    before.erase(before.begin());
-  const std::set<int64_t> kept = statesNow("");
-  std::string text;
-  for (int64_t one : kept)
-    text += " " + std::to_string(one);
-  const bool isThere =
-      std::includes(kept.begin(), kept.end(), before.begin(), before.end());
-  if (!isThere || (storage.hasLocks && kept != before))
-    simulator.fail("behind step " + std::to_string(step) +
-                   " these states are kept, and not the newest:" + text);
-}
-
-/// Of a folder with locks, as its last run has left it.
-void CheckpointRun::checkSwept() {
-  for (const std::string &name : storage.peek(kFolder))
-    for (const char *left : {kSaving, kRemoving, kReplaced})
-      if (name.compare(0, std::string(left).size(), left) == 0)
-        simulator.fail(name + " is left");
-}
-
-void CheckpointRun::checkLoaded(Group &group, GroupSession &session,
-                                const Status &status,
-                                const TrainingState &state, bool found) {
-  // To one that has been replaced they go while it looks.
-  if (simulator.isGhost() || group.rounds.isBroken || isReplaced(group.number))
-    return;
-  if (status.code() == StatusCode::InvalidInput)
-    simulator.fail("what was saved is not sound: " + status.message());
-  if (!status.ok())
-    return;
-  if (lastSaved >= 0 && (!found || state.step < lastSaved))
-    simulator.fail("step " + std::to_string(lastSaved) + " was saved, and " +
-                   (found ? "step " + std::to_string(state.step) : "nothing") +
-                   " is there");
-  if (found && !session.holds(state.step))
-    simulator.fail("a state has values of another");
 }
 
 std::string CheckpointRun::run() {

@@ -25,6 +25,7 @@ public:
   std::string run();
 
 private:
+  static constexpr char kFolder[] = "/states";
   using Steps = std::vector<int64_t>; // the oldest first
   /// The processes of one epoch.
   struct Group {
@@ -37,6 +38,9 @@ private:
     int opens = 0, refusals = 0;
     bool isOpen = false;
     bool isMet = false; // of those that another has left
+    /// It is another run, which removes what is there as it begins.
+    bool overwrites = false, isOverwriting = false;
+    bool wasOthers = false; // the folder, before this one came to it
     /// One of them is gone, or is given up: those that are left meet again.
     bool hasLost = false;
     std::set<int> came;        // to that meeting: processes
@@ -49,6 +53,7 @@ private:
     Steps keptSteps;    // the newest two
     Steps stored;       // those of the folder
     std::string folder; // in memory
+    std::string run;    // whose id this is
     int folders = 0;
   };
 
@@ -58,6 +63,7 @@ private:
   int startProcess(Group &group, int self);
   void live(Group *group, int self);
   Status liveIn(Group &group, int self, Own &own);
+  Status begin(Group &group, GroupSession &session, CheckpointFolder &folder);
   Status goBack(Group &group, GroupSession &session, Own &own,
                 CheckpointFolder &folder, TrainingState *state, bool *found);
   Status work(Group &group, GroupSession &session, Saves &saves, Own &own,
@@ -75,6 +81,12 @@ private:
   void checkKept(const Group &group, GroupSession &session, bool found,
                  int64_t step);
 
+  // Other runs in the folder:
+  static uint64_t countRuns(uint64_t seed);
+  bool isOverwritten() const;
+  bool isOthers(const Group &group) const;
+  void takeRun(Group &group, Own &own, const std::string &run);
+
   void noteSaved(const Saves &saves);
   bool isAlone(const Group &group) const;
   std::set<int64_t> statesNow(const std::string &before) const;
@@ -88,10 +100,11 @@ private:
   void checkRename(const std::string &from, const std::string &to);
   void takeClaim(const std::string &path);
   /// Whether one that has begun is to be there after this one.
-  bool isReplaced(int group) const {
-    if (begun < 0)
+  bool isReplaced(int group) const { return isBefore(group, begun); }
+  bool isBefore(int group, int later) const {
+    if (later < 0)
       return false;
-    const Group &one = *groups[size_t(group)], &other = *groups[size_t(begun)];
+    const Group &one = *groups[size_t(group)], &other = *groups[size_t(later)];
     return storage.hasLocks ? one.opens < other.opens : one.claim < other.claim;
   }
   bool isGone(int process) const {
@@ -114,9 +127,12 @@ private:
   int keepFiles = 1;
   int opens = 0;
   int begun = -1;         // the newest group that has begun
+  int overwriter = -1;    // the newest that has removed what was there
   int64_t lastSaved = -1; // as a chief was told
   /// Whether those that are left go on, and states are written beside steps.
   const bool isElastic, isBeside;
+  /// One group of so many is another run; 0: all are of one.
+  const uint64_t runsAfter;
   bool isCalm = true, isOver = false, hasLostPower = false;
 };
 

@@ -152,6 +152,11 @@ std::vector<std::string> Storage::peek(const std::string &path) const {
   return names;
 }
 
+std::string Storage::peekFile(const std::string &path) const {
+  const NodePtr file = find(path);
+  return file ? file->bytes : "";
+}
+
 std::vector<std::string> Storage::list(const std::string &path) {
   return begins() ? peek(path) : std::vector<std::string>();
 }

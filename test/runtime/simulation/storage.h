@@ -50,6 +50,8 @@ public:
   std::function<void(const std::string &path)> onLock;
   /// Names in a folder, as they are now.
   std::vector<std::string> peek(const std::string &folder) const;
+  /// What is in a file now; empty where there is none.
+  std::string peekFile(const std::string &path) const;
   void losePower();
   /// The process's files are closed.
   void crash(int process);
