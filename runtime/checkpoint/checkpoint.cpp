@@ -210,7 +210,8 @@ Status CheckpointFolder::claimEpoch() {
 /// Of a run that goes on: whether no other has begun in its folder since.
 Status CheckpointFolder::checkRun() const {
   const std::string there = begun.empty() ? "" : readRunFile(path).run;
-  return there.empty() || there == begun ? Status() : takenOver();
+  const bool isOurs = there.empty() || there == begun || there == before;
+  return isOurs ? Status() : takenOver();
 }
 
 /// Finds out whose states are there, and refuses what is not for this run.
@@ -218,7 +219,10 @@ Status CheckpointFolder::look() {
   RunFile file = readRunFile(path);
   // Those of all runs in a folder are of one order: who has been replaced by
   // another run tells what is that one's by its later epoch.
-  epoch = file.epoch;
+  epoch = std::max(epoch, file.epoch);
+  run = begun;
+  if (begun.empty())
+    before = file.run;
   if (use == FolderUse::Overwrite)
     return Status();
   std::vector<int64_t> steps = listStates(path);
@@ -262,7 +266,8 @@ Status CheckpointFolder::look() {
   const std::string there = runs.empty() ? file.run : *runs.begin();
   if (!begun.empty() && !there.empty() && there != begun)
     return takenOver();
-  run = there.empty() ? begun : there;
+  if (!there.empty())
+    run = there;
   epoch = std::max(epoch, lastEpoch);
   return Status();
 }
@@ -273,6 +278,7 @@ Status CheckpointFolder::openHere(const std::string &path,
                                   std::vector<std::string> *notes) {
   std::unique_ptr<CheckpointFolder> folder(
       new CheckpointFolder(path, claim.use));
+  folder->take(claim);
   folder->begun = claim.run;
   DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
   // Not only under the lock, which would be taken from the other run.
@@ -291,7 +297,11 @@ Status CheckpointFolder::claim() {
   if (lockFile >= 0)
     return Status();
   DIST_RETURN_IF_ERROR(claimEpoch());
-  DIST_RETURN_IF_ERROR(checkRun());
+  if (Status status = checkRun(); !status.ok()) {
+    // To the other run it is none.
+    (void)fileSystem().remove(path + "/" + kClaimed + std::to_string(epoch));
+    return status;
+  }
   if (!run.empty())
     DIST_RETURN_IF_ERROR(writeRunFile());
   fence();
@@ -303,31 +313,60 @@ Status CheckpointFolder::claim() {
   return status;
 }
 
+/// For the other processes; the run before may have any name.
+static std::string toText(const FolderClaim &claim) {
+  return std::to_string(int(claim.use)) + " " + std::to_string(claim.epoch) +
+         " " + std::to_string(claim.run.size()) + " " + claim.run +
+         claim.before;
+}
+
+static FolderClaim fromText(const std::string &text) {
+  int use = 0, used = 0;
+  long long epoch = 0;
+  size_t size = 0;
+  if (std::sscanf(text.c_str(), "%d %lld %zu %n", &use, &epoch, &size, &used) <
+      3)
+    return {};
+  FolderClaim claim(FolderUse{use});
+  claim.epoch = epoch;
+  claim.run = text.substr(used, size);
+  claim.before = text.substr(used + claim.run.size());
+  return claim;
+}
+
 Status CheckpointFolder::open(const std::string &path, const FolderClaim &claim,
                               Session &session,
                               std::unique_ptr<CheckpointFolder> *out,
                               std::vector<std::string> *notes) {
   // Process 0 may be one that has come anew to those that go on.
-  std::vector<std::string> runs;
+  std::vector<std::string> texts;
   Status outcome;
-  DIST_RETURN_IF_ERROR(share(session, Status(), claim.run, &runs, &outcome));
+  DIST_RETURN_IF_ERROR(
+      share(session, Status(), toText(claim), &texts, &outcome));
   FolderClaim agreed = claim;
-  for (auto run = runs.rbegin(); run != runs.rend(); ++run)
-    if (!run->empty())
-      agreed.run = *run;
+  for (auto text = texts.rbegin(); text != texts.rend(); ++text)
+    if (const FolderClaim one = fromText(*text); !one.run.empty()) {
+      agreed.run = one.run;
+      agreed.before = one.before;
+      agreed.epoch = one.epoch;
+    }
   std::unique_ptr<CheckpointFolder> folder;
   Status status;
   if (session.process() == 0)
     status = openHere(path, agreed, &folder, notes);
   if (folder && status.ok())
     status = folder->claim();
-  std::vector<std::string> uses;
-  DIST_RETURN_IF_ERROR(
-      share(session, status, std::to_string(int(claim.use)), &uses, &outcome));
+  // Now, so that all know it before it is in the folder.
+  if (folder && folder->run.empty())
+    folder->run = newRunId();
+  const std::string mine = folder ? toText(folder->claimAgain()) : "";
+  DIST_RETURN_IF_ERROR(share(session, status, mine, &texts, &outcome));
   DIST_RETURN_IF_ERROR(outcome);
-  if (session.process() > 0)
-    folder.reset(
-        new CheckpointFolder(path, FolderUse(std::atoi(uses[0].c_str()))));
+  const FolderClaim told = fromText(texts.front());
+  if (session.process() > 0) {
+    folder.reset(new CheckpointFolder(path, told.use));
+    folder->take(told);
+  }
   *out = std::move(folder);
   return Status();
 }
@@ -342,12 +381,30 @@ Status checkCheckpointFolder(const std::string &path, FolderUse use) {
 }
 
 Status CheckpointFolder::begin(Session &session) {
-  std::vector<std::string> runs;
+  std::vector<std::string> texts;
   Status outcome;
-  Status mine = session.process() == 0 ? beginHere(session) : Status();
-  DIST_RETURN_IF_ERROR(share(session, mine, run, &runs, &outcome));
-  run = runs.front();
-  return outcome;
+  const Status mine = session.process() == 0 ? beginHere(session) : Status();
+  DIST_RETURN_IF_ERROR(
+      share(session, mine, toText(claimAgain()), &texts, &outcome));
+  DIST_RETURN_IF_ERROR(std::move(outcome));
+  take(fromText(texts.front()));
+  isBegun = true;
+  return Status();
+}
+
+FolderClaim CheckpointFolder::claimAgain() const {
+  FolderClaim claim(isBegun ? FolderUse::Resume : use);
+  claim.run = run;
+  claim.before = before;
+  claim.epoch = epoch;
+  return claim;
+}
+
+/// What process 0 knows of the folder.
+void CheckpointFolder::take(const FolderClaim &claim) {
+  run = claim.run;
+  before = claim.before;
+  epoch = claim.epoch;
 }
 
 /// All that are there, of this run's or another's.
@@ -383,8 +440,6 @@ Status CheckpointFolder::beginHere(const Session &session) {
   if (use == FolderUse::Overwrite)
     DIST_RETURN_IF_ERROR(removeStates());
   DIST_RETURN_IF_ERROR(checkPlace());
-  if (run.empty())
-    run = newRunId();
   if (!hasEpoch)
     ++epoch;
   hasEpoch = true;
@@ -402,13 +457,12 @@ Status CheckpointFolder::end(const Session &session) {
 
 Status CheckpointFolder::takenOver() const {
   const RunFile file = readRunFile(path);
-  const std::string &own = run.empty() ? begun : run;
   std::string why = describeRun(file.run, file.model) + " (epoch " +
                     std::to_string(std::max(file.epoch, newestClaim())) +
                     ") writes there now";
-  if (!own.empty())
-    why += ", this is run " + own;
-  if (!own.empty() && epoch > 0)
+  if (!run.empty())
+    why += ", this is run " + run;
+  if (!run.empty() && epoch > 0)
     why += " (epoch " + std::to_string(epoch) + ")";
   return Status::error(StatusCode::Unavailable,
                        "the checkpoint folder was taken over", path, why,
@@ -446,6 +500,18 @@ Status CheckpointFolder::checkHold() const {
   return checkEpoch(&found);
 }
 
+/// Whether states are there, and this run's.
+bool CheckpointFolder::hasOwnStates() const {
+  const std::vector<int64_t> steps = listStates(path);
+  auto isOwn = [&](int64_t step) {
+    StateHeader header;
+    bool damaged = false;
+    return readHeader(path + "/" + stateName(step), &header, &damaged).ok() &&
+           header.run == run && header.epoch <= epoch;
+  };
+  return !steps.empty() && std::all_of(steps.begin(), steps.end(), isOwn);
+}
+
 /// Before each save: the same; what was removed is made again.
 Status CheckpointFolder::keepHold() {
   bool found = false;
@@ -462,7 +528,7 @@ Status CheckpointFolder::keepHold() {
     fileSystem().close(before);
     // Whoever had it in between may have saved nothing yet.
     DIST_RETURN_IF_ERROR(checkEpoch(&found));
-    if (found)
+    if (found && hasOwnStates())
       return Status();
     if (!listStates(path).empty())
       return takenOver();

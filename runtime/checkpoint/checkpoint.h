@@ -41,9 +41,11 @@ struct FolderClaim {
   /// In place of a process that the run goes on without, which may be frozen,
   /// and hold the folder still; it saves nothing there any more.
   bool takesOver = false;
-  /// The id of a run that has begun there, and goes on: a folder that another
-  /// has begun in since is refused. Empty: it has not.
-  std::string run;
+  /// Of one that has opened it before: its id, whose the folder was then, and
+  /// the epoch. Where another run has begun since it is refused. Empty: of no
+  /// one.
+  std::string run, before;
+  int64_t epoch = 0;
 };
 
 /// The folder of a run, held from `open` until the object goes. All processes
@@ -53,7 +55,8 @@ public:
   /// Makes the folder if it is missing and locks it. Errors: another holds it,
   /// it has states of another run and `claim.use` is New, it has states of
   /// several. `notes` tells what a user should know besides. Of `claim`
-  /// that of process 0 counts, but for the run, which any may know.
+  /// that of process 0 counts, but for what one knows that has opened it
+  /// before.
   static Status open(const std::string &path, const FolderClaim &claim,
                      Session &session, std::unique_ptr<CheckpointFolder> *out,
                      std::vector<std::string> *notes);
@@ -63,8 +66,8 @@ public:
 
   /// Gives the session the newest sound state; `found` is false when there is
   /// none at all. Damaged ones that are newer are set aside: their names no
-  /// longer count as states. `newerThan`: of those behind this step; that all
-  /// of them are damaged, or not to be read here, is a note then.
+  /// longer count as states. `newerThan`: of those behind this step; that none
+  /// of them is sound, or can be opened here, is a note then.
   Status load(Session &session, TrainingState *state, bool *found,
               std::vector<std::string> *notes, int64_t newerThan = -1);
   /// Before the first step: the folder is this run's from now on.
@@ -86,8 +89,11 @@ public:
   /// was saved before is as it was.
   Status finishSave(int64_t keep, Session &session, Status *failure);
 
-  /// In all processes, once it has begun.
+  /// In all processes.
   const std::string &runId() const { return run; }
+  /// What the run is to open it with as it goes on without some of its
+  /// processes.
+  FolderClaim claimAgain() const;
   /// Whether it was opened to go on with what is there.
   bool resumes() const { return use == FolderUse::Resume; }
 
@@ -101,6 +107,7 @@ private:
                          std::vector<std::string> *notes);
   Status beginHere(const Session &session);
   Status checkRun() const;
+  void take(const FolderClaim &claim);
   Status lock(bool takesOver, std::vector<std::string> *notes);
   Status replaceLock();
   bool holdsNamedLock() const;
@@ -117,6 +124,7 @@ private:
   Status checkLock() const;
   Status checkPlace() const;
   Status checkHold() const;
+  bool hasOwnStates() const;
   Status keepHold();
   Status writeRunFile() const;
   Status commit(const std::vector<std::string> &files);
@@ -131,11 +139,12 @@ private:
 
   std::string path;
   FolderUse use;
-  int lockFile = -1; // -1: the file system has no locks
-  std::string run;   // id; empty: none yet
-  std::string begun; // FolderClaim::run
+  int lockFile = -1;         // -1: the file system has no locks
+  std::string run;           // id; empty: none yet
+  std::string begun, before; // FolderClaim::run, whose it was
   int64_t epoch = 0;
   bool hasEpoch = false; // it is this object's own
+  bool isBegun = false;
   bool ended = false;
   std::string model;
   /// Steps of this run's sound states, the newest first: what retention counts.

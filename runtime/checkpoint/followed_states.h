@@ -24,7 +24,7 @@ namespace dist {
 /// What tells a state from the others of its folder.
 struct StateId {
   std::string run;      // empty: it was saved before runs had names
-  int64_t runEpoch = 0; // how often the run was taken up
+  int64_t runEpoch = 0; // how often the folder was taken up
   int64_t step = 0;
 
   /// Which of two states of a run is the newer one: who resumes may go back.

@@ -50,8 +50,10 @@ static Status tellAll(Session &session, std::vector<std::string> *lines) {
   return Status();
 }
 
-/// Opens a state in all processes. `damaged`: in one of them it is.
-static Status openState(Session &session, Candidate &candidate, bool *damaged) {
+/// Opens a state in all processes. `damaged`: in one of them it is. `outcome`:
+/// the first error of one of them.
+static Status openState(Session &session, Candidate &candidate, bool *damaged,
+                        Status *outcome) {
   bool here = false;
   Status mine;
   if (session.process() > 0 && !exists(candidate.folder))
@@ -63,15 +65,14 @@ static Status openState(Session &session, Candidate &candidate, bool *damaged) {
     mine = candidate.open(session, &here);
   // What one cannot read counts more than what is damaged for another.
   std::vector<std::string> kinds;
-  Status outcome;
   DIST_RETURN_IF_ERROR(share(session, mine,
                              mine.ok() ? ""
                              : here    ? "d"
                                        : "e",
-                             &kinds, &outcome));
-  *damaged = !outcome.ok() &&
+                             &kinds, outcome));
+  *damaged = !outcome->ok() &&
              std::find(kinds.begin(), kinds.end(), "e") == kinds.end();
-  return outcome;
+  return Status();
 }
 
 Status CheckpointFolder::load(Session &session, TrainingState *state,
@@ -90,8 +91,10 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
     if (session.process() == 0)
       for (auto &[bad, why] : passed) {
         std::string name = setAside(bad);
-        aside.push_back(why + "; going back to the one before (it is kept as " +
-                        name + ")");
+        aside.push_back(why +
+                        (*found ? "; going back to the one before"
+                                : "; what is in memory is gone on from") +
+                        " (it is kept as " + name + ")");
         own.erase(std::remove(own.begin(), own.end(), bad), own.end());
       }
     DIST_RETURN_IF_ERROR(tellAll(session, &aside));
@@ -103,7 +106,8 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
     Candidate candidate;
     candidate.folder = path + "/" + stateName(step);
     bool damaged = false;
-    Status status = openState(session, candidate, &damaged);
+    Status status;
+    DIST_RETURN_IF_ERROR(openState(session, candidate, &damaged, &status));
     if (!status.ok() && !damaged && newerThan >= 0)
       notes->push_back(status.message());
     if (!status.ok() && !damaged)
@@ -114,9 +118,9 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
     }
     std::vector<std::string> anew;
     DIST_RETURN_IF_ERROR(share(session, candidate.restorer->run(state, &anew)));
+    *found = true;
     DIST_RETURN_IF_ERROR(putAside());
     notes->insert(notes->end(), anew.begin(), anew.end());
-    *found = true;
     return Status();
   }
   if (passed.empty())
@@ -165,7 +169,8 @@ Status loadKept(const std::string &folder, Session &session,
     DIST_RETURN_IF_ERROR(transferState(session, candidate.folder, giver,
                                        /*receives=*/mine.empty()));
   bool damaged = false;
-  Status status = openState(session, candidate, &damaged);
+  Status status;
+  DIST_RETURN_IF_ERROR(openState(session, candidate, &damaged, &status));
   if (!status.ok())
     return damaged ? Status() : status;
   std::vector<std::string> anew;

@@ -60,9 +60,16 @@ CheckpointFolder::CheckpointFolder(const std::string &path, FolderUse use)
 /// Takes its name from what lies in the folder and is to be removed, so that a
 /// kill leaves no half of a state. 0, or an error's number.
 int CheckpointFolder::moveAway(const std::string &name) const {
-  const std::string to = path + "/" + kRemoving + name;
+  const std::string from = path + "/" + name,
+                    to = path + "/" + kRemoving + name;
   removeAll(to);
-  return fileSystem().rename(path + "/" + name, to) == 0 ? 0 : errno;
+  if (fileSystem().rename(from, to) == 0)
+    return 0;
+  // Of an image's layer, whose folders have their names for good (overlayfs).
+  const int error = errno;
+  if (error == EXDEV)
+    removeAll(from);
+  return error == EXDEV ? 0 : error;
 }
 
 void CheckpointFolder::discard(const std::string &name) {
@@ -245,14 +252,19 @@ Status CheckpointFolder::finishSave(int64_t keep, Session &session,
   return status;
 }
 
-/// Removes all but the newest `keep` of the run's own states.
+/// Removes all but the newest `keep` of the run's own states, and not the one
+/// that was saved. It may have slept since: then they may be another's.
 void CheckpointFolder::retain(int64_t saved, int64_t keep) {
   if (std::find(own.begin(), own.end(), saved) == own.end())
     own.push_back(saved);
   std::sort(own.rbegin(), own.rend());
   while (int64_t(own.size()) > std::max<int64_t>(keep, 1)) {
-    discard(stateName(own.back()));
-    own.pop_back();
+    auto oldest = own.end() - 1;
+    oldest -= *oldest == saved;
+    if (!checkPlace().ok())
+      return;
+    discard(stateName(*oldest));
+    own.erase(oldest);
   }
 }
 

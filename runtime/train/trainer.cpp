@@ -93,6 +93,7 @@ private:
   Keeping keeping;
   NonfiniteSteps nonfiniteSteps;
   bool epochResumed = false; // begun by an earlier run
+  bool isSavedSince = false; // it goes on from there, and not from memory
   double epochBegan = 0, epochExposed = 0, stepBegan = 0, stepSeconds = 0,
          inputSeconds = 0;
 
@@ -218,7 +219,8 @@ Status Trainer::openFolder() {
 Status Trainer::resumeBehind(int64_t step, bool *found) {
   TrainingState read;
   std::vector<std::string> notes;
-  bool settable = hasSettableLearningRate(session.manifest());
+  // What is in memory has its own already.
+  bool settable = step < 0 && hasSettableLearningRate(session.manifest());
   double given = 0, saved = 0;
   if (settable)
     DIST_RETURN_IF_ERROR(readLearningRate(session, &given));
@@ -274,10 +276,9 @@ Status Trainer::resumeKept() {
   if (found == Kept::Whole) {
     // Copies are not made of every step, and the run may have been taken up
     // by others while these were stopped.
-    bool isNewer = false;
     if (folder && folder->resumes())
-      DIST_RETURN_IF_ERROR(resumeBehind(read.step, &isNewer));
-    return isNewer ? Status() : adopt(read, "memory");
+      DIST_RETURN_IF_ERROR(resumeBehind(read.step, &isSavedSince));
+    return isSavedSince ? Status() : adopt(read, "memory");
   }
   // One was lost before any had begun.
   if (found == Kept::Nothing)
@@ -502,6 +503,8 @@ Status Trainer::run(FitOutcome *outcome) {
 Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(prepare());
   DIST_RETURN_IF_ERROR(openFolder());
+  if (folder)
+    outcome->folder = folder->claimAgain();
   if (!options.keptIn.empty())
     DIST_RETURN_IF_ERROR(resumeKept());
   else
@@ -510,7 +513,7 @@ Status Trainer::train(FitOutcome *outcome) {
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder) {
     DIST_RETURN_IF_ERROR(folder->begin(session));
-    outcome->run = folder->runId();
+    outcome->folder = folder->claimAgain();
   }
   outcome->begun = true;
   epochResumed = state.pendingEpoch || state.epochExamples > 0;
@@ -527,6 +530,9 @@ Status Trainer::train(FitOutcome *outcome) {
   stepBegan = now();
   epochBegan = stepBegan - state.epochSeconds;
   epochExposed = session.exposedSeconds();
+  // The last step was saved, and a process lost before its epoch was told.
+  if (isSavedSince && state.step >= lastStep && state.epochExamples > 0)
+    DIST_RETURN_IF_ERROR(endEpoch());
   DIST_RETURN_IF_ERROR(keeping.keep(state, 0));
   while (state.step < lastStep && !monitors.stop()) {
     // One that is told to stop stops all.

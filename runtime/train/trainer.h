@@ -93,7 +93,9 @@ struct FitOutcome {
   /// Whatever the end: `checkpoint`, if there is one, is this run's, which its
   /// processes have agreed on. No step is done before.
   bool begun = false;
-  std::string run; // its id in `checkpoint`
+  /// What a run opens `checkpoint` with that goes on without some of its
+  /// processes; none: it was not opened.
+  std::optional<FolderClaim> folder;
   int64_t step = 0, lastStep = 0;
   /// Asked to (see `FitObserver::stops`), before the last step.
   bool stopped = false;

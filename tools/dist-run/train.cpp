@@ -450,9 +450,10 @@ static int fitOnce(const Options &options, FolderClaim *folder,
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
-  if (outcome.begun && !options.checkpoint.empty()) {
-    folder->use = FolderUse::Resume;
-    folder->run = outcome.run;
+  if (outcome.folder) {
+    const bool takesOver = folder->takesOver;
+    *folder = *outcome.folder;
+    folder->takesOver = takesOver;
   }
   if (status.ok())
     status = cluster.check();

@@ -115,16 +115,23 @@ CheckpointRun::Group *CheckpointRun::meetAgain(Group &before, int *self) {
   return place == members.end() ? nullptr : before.next;
 }
 
-/// What they go back to is what all that have anything have in common, which is
-/// what the one behind the others kept last.
+/// What they go back to is the newest that all have that have anything: nothing
+/// where some are behind a newer state that was saved.
 void CheckpointRun::checkKept(const Group &group, GroupSession &session,
                               bool found, int64_t step) {
   if (simulator.isGhost())
     return;
+  std::map<int64_t, size_t> counts;
+  size_t owners = 0;
+  for (const Steps &steps : group.stored) {
+    owners += !steps.empty();
+    for (int64_t one : std::set<int64_t>(steps.begin(), steps.end()))
+      ++counts[one];
+  }
   int64_t expected = -1;
-  for (const Steps &steps : group.stored)
-    if (!steps.empty())
-      expected = expected < 0 ? steps.back() : std::min(expected, steps.back());
+  for (auto &[one, count] : counts)
+    if (count == owners)
+      expected = one;
   const int64_t got = found ? step : -1;
   if (got != expected)
     simulator.fail("step " + std::to_string(expected) +

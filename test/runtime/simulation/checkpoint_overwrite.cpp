@@ -43,23 +43,30 @@ bool CheckpointRun::isOverwritten() const {
                      [](const auto &group) { return group->isOverwriting; });
 }
 
-/// Whether the folder says that another run has begun in it since one of them.
+/// Whether the folder says that another run has begun in it since one of them
+/// came to it.
 bool CheckpointRun::isOthers(const Group &group) const {
   const std::string file = storage.peekFile(std::string(kFolder) + "/run.json");
+  auto isIn = [&](const std::string &run) {
+    return !run.empty() && file.find(run) != std::string::npos;
+  };
   auto isAnother = [&](int process) {
     auto own = owns.find(process);
-    return own != owns.end() && !own->second.run.empty() && !file.empty() &&
-           file.find(own->second.run) == std::string::npos;
+    if (own == owns.end() || file.empty())
+      return false;
+    const FolderClaim &claim = own->second.claim;
+    return !claim.run.empty() && !isIn(claim.run) && !isIn(claim.before);
   };
   return std::any_of(group.processes.begin(), group.processes.end(), isAnother);
 }
 
-/// It has begun: who goes on does so as the run that it was.
-void CheckpointRun::takeRun(Group &group, Own &own, const std::string &run) {
-  if (!own.run.empty() && own.run != run)
+/// Who goes on does so as the run that it was.
+void CheckpointRun::takeRun(const Group &group, Own &own,
+                            const FolderClaim &claim) {
+  if (!own.claim.run.empty() && own.claim.run != claim.run)
     simulator.fail("run " + std::to_string(group.number) +
-                   " goes on as another: " + run);
-  own.run = run;
+                   " goes on as another: " + claim.run);
+  own.claim = claim;
 }
 
 } // namespace dist::simulation

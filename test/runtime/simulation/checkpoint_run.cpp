@@ -96,6 +96,7 @@ void CheckpointRun::startLater(bool takesOver, Duration least) {
 void CheckpointRun::live(Group *group, int self) {
   const int process = group->processes[size_t(self)];
   Own &own = owns[process];
+  own.claim.use = group->overwrites ? FolderUse::Overwrite : FolderUse::Resume;
   // Who comes to a meeting of others has nothing yet.
   Status status = group->isMet ? makeMemory(process, own) : Status();
   for (; group; status = Status()) {
@@ -127,19 +128,19 @@ Status CheckpointRun::liveIn(Group &group, int self, Own &own) {
     group.refusals = storage.refusals;
     group.wasOthers = group.isMet && isOthers(group);
   }
-  FolderClaim claim(group.overwrites ? FolderUse::Overwrite
-                                     : FolderUse::Resume);
+  FolderClaim claim = own.claim;
   claim.takesOver = group.takesOver;
-  claim.run = own.run;
   DIST_RETURN_IF_ERROR(
       CheckpointFolder::open(kFolder, claim, session, &folder, &notes));
   group.isOpen = true;
+  group.overwrites = !folder->resumes();
+  takeRun(group, own, folder->claimAgain());
   if (!group.overwrites)
     DIST_RETURN_IF_ERROR(goBack(group, session, own, *folder, &state, &found));
   DIST_RETURN_IF_ERROR(begin(group, session, *folder));
   if (simulator.isGhost())
     return Status();
-  takeRun(group, own, folder->runId());
+  takeRun(group, own, folder->claimAgain());
   if (!isReplaced(group.number))
     begun = group.number;
   Saves saves(session, *folder, keepFiles, [&](const std::string &line) {

@@ -53,7 +53,7 @@ private:
     Steps keptSteps;    // the newest two
     Steps stored;       // those of the folder
     std::string folder; // in memory
-    std::string run;    // whose id this is
+    FolderClaim claim;  // to the folder of all
     int folders = 0;
   };
 
@@ -85,7 +85,7 @@ private:
   static uint64_t countRuns(uint64_t seed);
   bool isOverwritten() const;
   bool isOthers(const Group &group) const;
-  void takeRun(Group &group, Own &own, const std::string &run);
+  void takeRun(const Group &group, Own &own, const FolderClaim &claim);
 
   void noteSaved(const Saves &saves);
   bool isAlone(const Group &group) const;
