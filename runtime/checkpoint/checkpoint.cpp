@@ -324,13 +324,15 @@ static FolderClaim fromText(const std::string &text) {
   int use = 0, used = 0;
   long long epoch = 0;
   size_t size = 0;
-  if (std::sscanf(text.c_str(), "%d %lld %zu %n", &use, &epoch, &size, &used) <
-      3)
+  if (std::sscanf(text.c_str(), "%d %lld %zu%n", &use, &epoch, &size, &used) <
+          3 ||
+      size_t(used) >= text.size())
     return {};
   FolderClaim claim(FolderUse{use});
   claim.epoch = epoch;
-  claim.run = text.substr(used, size);
-  claim.before = text.substr(used + claim.run.size());
+  const std::string names = text.substr(size_t(used) + 1);
+  claim.run = names.substr(0, size);
+  claim.before = names.substr(claim.run.size());
   return claim;
 }
 

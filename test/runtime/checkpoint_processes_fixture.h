@@ -52,9 +52,10 @@ protected:
     run.notes.resize(run.processes.sessions.size());
   }
   std::vector<Status>
-  openFolders(SavedRun &run, const std::function<FolderUse(int process)> &use) {
+  openFolders(SavedRun &run,
+              const std::function<FolderClaim(int process)> &claim) {
     return run.processes.onAll([&](int process, Session &own) {
-      return CheckpointFolder::open(states, use(process), own,
+      return CheckpointFolder::open(states, claim(process), own,
                                     &run.folders[process], &run.notes[process]);
     });
   }

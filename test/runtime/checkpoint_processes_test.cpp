@@ -13,7 +13,7 @@ TEST_F(CheckpointProcesses, EachWritesWhatItsRanksHold) {
   SavedRun run;
   open(run, {0, 1});
   expectOk(begin(run, FolderUse::New));
-  EXPECT_NE(run.folders[0]->runId(), "");
+  EXPECT_EQ(run.folders[0]->runId().size(), 16u);
   EXPECT_EQ(run.folders[1]->runId(), run.folders[0]->runId());
   fill(run);
   expectOk(save(run, 5));
@@ -180,6 +180,39 @@ TEST_F(CheckpointProcesses, AllUseAFolderAsTheChiefDoes) {
     }));
     EXPECT_EQ(fs::exists(states / kStep5), resumes);
   }
+}
+
+// Process 0 may have come anew to those that go on, and a file may name anyone.
+TEST_F(CheckpointProcesses, WhatOneKnowsOfTheFolderCounts) {
+  const std::string strange = " 7 a\n\"b ";
+  fs::create_directories(states);
+  ASSERT_TRUE(
+      writeFile(states / "run.json", "{\"run\":\" 7 a\\n\\\"b \",\"epoch\":4}")
+          .ok());
+  FolderClaim known;
+  {
+    SavedRun run;
+    open(run, {0, 1});
+    expectOk(openFolders(run, [](int) { return FolderUse::New; }));
+    known = run.folders[1]->claimAgain();
+    EXPECT_EQ(known.before, strange);
+    EXPECT_EQ(known.run, run.folders[0]->runId());
+    EXPECT_EQ(known.use, FolderUse::New);
+    expectOk(run.processes.onAll([&](int process, Session &own) {
+      return run.folders[process]->begin(own);
+    }));
+    EXPECT_EQ(run.folders[1]->claimAgain().use, FolderUse::Resume);
+    EXPECT_EQ(run.folders[1]->claimAgain().epoch, 5);
+  }
+  ASSERT_TRUE(writeFile(states / "run.json", "{\"run\":\"b\"}").ok());
+  SavedRun run;
+  open(run, {0, 1});
+  auto claim = [&](int process) {
+    return process == 1 ? known : FolderClaim(FolderUse::New);
+  };
+  for (const Status &status : openFolders(run, claim))
+    EXPECT_NE(status.message().find("taken over"), std::string::npos)
+        << status.message();
 }
 
 TEST_F(CheckpointProcesses, OneFileOfAllVariables) {
