@@ -348,9 +348,8 @@ Status CheckpointFolder::open(const std::string &path, const FolderClaim &claim,
   FolderClaim agreed = claim;
   for (auto text = texts.rbegin(); text != texts.rend(); ++text)
     if (const FolderClaim one = fromText(*text); !one.run.empty()) {
-      agreed.run = one.run;
-      agreed.before = one.before;
-      agreed.epoch = one.epoch;
+      agreed = one;
+      agreed.takesOver = claim.takesOver;
     }
   std::unique_ptr<CheckpointFolder> folder;
   Status status;

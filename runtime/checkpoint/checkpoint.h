@@ -54,9 +54,8 @@ class CheckpointFolder {
 public:
   /// Makes the folder if it is missing and locks it. Errors: another holds it,
   /// it has states of another run and `claim.use` is New, it has states of
-  /// several. `notes` tells what a user should know besides. Of `claim`
-  /// that of process 0 counts, but for what one knows that has opened it
-  /// before.
+  /// several. `notes` tells what a user should know besides. The
+  /// `claim` of the first counts that has opened it before, or of process 0.
   static Status open(const std::string &path, const FolderClaim &claim,
                      Session &session, std::unique_ptr<CheckpointFolder> *out,
                      std::vector<std::string> *notes);
