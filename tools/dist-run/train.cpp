@@ -24,6 +24,7 @@
 #include <atomic>
 #include <chrono>
 #include <deque>
+#include <optional>
 #include <sys/stat.h>
 
 namespace dist::tools {
@@ -39,18 +40,35 @@ static double now() {
 
 namespace {
 
+/// What a run goes on with from one set of workers to the next.
+struct HandedOn {
+  FolderClaim folder; // to --checkpoint's
+  // What was told, for --json and --plot:
+  std::optional<EpochRow> last;
+  std::vector<StepRow> steps;
+  std::vector<EpochRow> epochs;
+};
+
+/// Of what is told once more, as its steps are done again, the last counts.
+template <class Row>
+void add(std::vector<Row> *rows, const Row &row, int64_t Row::*number) {
+  while (!rows->empty() && rows->back().*number >= row.*number)
+    rows->pop_back();
+  rows->push_back(row);
+}
+
 /// Sends what the loop tells to terminal and files. Of a cluster's processes
 /// the chief alone does, but for files that each has for itself.
 class Reporter : public FitObserver {
 public:
   Reporter(const Options &options, const Program &program, Session &session,
-           ClusterRun &cluster, Elastic &elastic)
+           ClusterRun &cluster, Elastic &elastic, HandedOn *told)
       : options(options), program(program), session(session), cluster(cluster),
         elastic(elastic), isChief(cluster.isChief()),
         hasHistory(!options.history.empty() && cluster.writes(options.history)),
         hasTrace(!options.trace.empty() && cluster.writes(options.trace)),
         hasEvents(!options.tensorboard.empty() && isChief),
-        hasPlot(!options.plot.empty() && isChief) {}
+        hasPlot(!options.plot.empty() && isChief), told(told) {}
 
   Status begin(int64_t resumedStep, int64_t epochCount) override {
     epochs = epochCount;
@@ -70,8 +88,8 @@ public:
     if (hasEvents)
       DIST_RETURN_IF_ERROR(
           events.add(row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
-    if (hasPlot)
-      steps.push_back(row);
+    if (!options.plot.empty())
+      add(&told->steps, row, &StepRow::step);
     if (hasTrace) {
       traces.push_back(session.takeTrace());
       if (traces.size() > kTracedSteps)
@@ -93,9 +111,9 @@ public:
         values.emplace_back("epoch/" + name, value);
       DIST_RETURN_IF_ERROR(events.add(lastStep, values));
     }
-    last = row;
-    if (hasPlot)
-      rows.push_back(row);
+    told->last = row;
+    if (!options.plot.empty())
+      add(&told->epochs, row, &EpochRow::epoch);
     if (isChief)
       printNote(epochLine(row, epochs, examples));
     return Status();
@@ -112,18 +130,29 @@ public:
 
   /// Writes what is written once; a model before it. `whole`: not interrupted.
   Status finish(bool whole) {
-    if (hasTrace) {
+    const bool isTraced = hasTrace && !traces.empty();
+    const bool isPlotted = hasPlot && !told->steps.empty();
+    if (isTraced) {
       std::vector<TraceEvent> all;
       for (auto &trace : traces)
         all.insert(all.end(), trace.begin(), trace.end());
       DIST_RETURN_IF_ERROR(writeFile(options.trace, traceJson(all)));
     }
-    if (hasPlot)
-      DIST_RETURN_IF_ERROR(writeFile(
-          options.plot, plotSvg(steps, rows, session.manifest().model_name())));
+    if (isPlotted)
+      DIST_RETURN_IF_ERROR(
+          writeFile(options.plot, plotSvg(told->steps, told->epochs,
+                                          session.manifest().model_name())));
+    // What is there may be of the run that did them.
+    if (hasTrace && !isTraced)
+      note("no step was done: --trace is not written");
+    if (hasPlot && !isPlotted)
+      note("no step was done: --plot is not written");
     if (!options.json || !whole || !isChief)
       return Status();
-    return printResult(toJson(last) + "\n");
+    if (told->last)
+      return printResult(toJson(*told->last) + "\n");
+    note("no epoch was trained, so that there is no result for --json");
+    return Status();
   }
 
   bool wroteBest = false; // --save-best has written --output
@@ -140,9 +169,7 @@ private:
   std::unique_ptr<Bar> bar;
   std::atomic<bool> grows{false}; // there are workers to be taken in
   int64_t epochs = 0, lastStep = 0;
-  std::vector<StepRow> steps;
-  std::vector<EpochRow> rows;
-  EpochRow last;
+  HandedOn *const told;
   std::deque<std::vector<TraceEvent>> traces;
 };
 
@@ -252,9 +279,8 @@ static int serve(ClusterRun &cluster, Session &session) {
 }
 
 /// Trains until the end, or until other workers are lost that this run goes on
-/// without: `goesOn`. `folder`: what it wants of --checkpoint's, from one set
-/// of workers to the next; what it has begun there it goes on with.
-static int fitOnce(const Options &options, FolderClaim *folder,
+/// without: `goesOn`.
+static int fitOnce(const Options &options, HandedOn *handedOn,
                    ClusterRun &cluster, Elastic &elastic, bool *goesOn);
 
 /// Compiles for a run that may come.
@@ -285,7 +311,8 @@ int runFit(const Options &options) {
     status = checkModelName(options.outputs[0]);
   if (!status.ok())
     return report(status);
-  FolderClaim folder;
+  HandedOn handedOn;
+  FolderClaim &folder = handedOn.folder;
   folder.use = options.resume      ? FolderUse::Resume
                : options.overwrite ? FolderUse::Overwrite
                                    : FolderUse::New;
@@ -335,7 +362,7 @@ int runFit(const Options &options) {
   while (true) {
     bool goesOn = false;
     const bool wasChief = cluster.isChief();
-    int code = fitOnce(present, &folder, cluster, elastic, &goesOn);
+    int code = fitOnce(present, &handedOn, cluster, elastic, &goesOn);
     if (!goesOn)
       return code;
     // Also where nothing was kept yet: others may have been further.
@@ -352,7 +379,7 @@ int runFit(const Options &options) {
   }
 }
 
-static int fitOnce(const Options &options, FolderClaim *folder,
+static int fitOnce(const Options &options, HandedOn *handedOn,
                    ClusterRun &cluster, Elastic &elastic, bool *goesOn) {
   Program program;
   std::unique_ptr<Session> session;
@@ -427,7 +454,7 @@ static int fitOnce(const Options &options, FolderClaim *folder,
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;
   fitOptions.asyncSave = options.asyncSave;
-  fitOptions.folder = *folder;
+  fitOptions.folder = handedOn->folder;
   fitOptions.monitors = options.monitors;
   fitOptions.kept = elastic.kept();
   fitOptions.keptIn = elastic.folder();
@@ -446,14 +473,13 @@ static int fitOnce(const Options &options, FolderClaim *folder,
       printNote("dist-run: warning: " + note);
   cluster.prepare(options);
   Shield shield("finishing the step and saving");
-  Reporter reporter(options, program, *session, cluster, elastic);
+  Reporter reporter(options, program, *session, cluster, elastic, handedOn);
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
   if (outcome.folder) {
-    const bool takesOver = folder->takesOver;
-    *folder = *outcome.folder;
-    folder->takesOver = takesOver;
+    outcome.folder->takesOver = handedOn->folder.takesOver;
+    handedOn->folder = *outcome.folder;
   }
   if (status.ok())
     status = cluster.check();
