@@ -302,7 +302,9 @@ Status CheckpointFolder::claim() {
     (void)fileSystem().remove(path + "/" + kClaimed + std::to_string(epoch));
     return status;
   }
-  if (!run.empty())
+  // Until the others' states are gone the folder is not that of who removes
+  // them.
+  if (use == FolderUse::Resume && !run.empty())
     DIST_RETURN_IF_ERROR(writeRunFile());
   fence();
   own.clear();
