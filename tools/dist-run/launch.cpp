@@ -46,6 +46,8 @@ static constexpr std::chrono::seconds kGrace{5};
 /// One that has ended by itself was not told to with all others if the chief
 /// works on for so long.
 static constexpr std::chrono::seconds kStopping{2};
+/// How long one that is killed may take to be gone.
+static constexpr std::chrono::seconds kDying{2};
 /// Between two tries to start one again that the system refuses.
 static constexpr std::chrono::seconds kNextTry{1};
 static constexpr int kPollMilliseconds = 20;
@@ -356,8 +358,16 @@ void Workers::reap() {
   std::partition(ended.begin(), ended.end(), [&](size_t number) {
     return WIFSIGNALED(workers[number].status);
   });
+  // On a busy machine it is gone only after they are.
+  auto isTheirCause = [&](size_t number) {
+    const Worker &worker = workers[number], &first = workers[firstFailed];
+    return WIFSIGNALED(worker.status) && WIFEXITED(first.status) &&
+           WEXITSTATUS(first.status) == exitCodeOf(StatusCode::Unavailable) &&
+           worker.end - first.end < kDying;
+  };
   for (size_t number : ended)
-    if (workers[number].status != 0 && firstFailed < 0 && isFatal(number))
+    if (workers[number].status != 0 && isFatal(number) &&
+        (firstFailed < 0 || isTheirCause(number)))
       firstFailed = int(number);
 }
 
