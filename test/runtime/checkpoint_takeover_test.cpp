@@ -16,15 +16,25 @@ namespace {
 struct TakeOverTest : CheckpointTest {
   FakeSession session{4, 4};
 
-  std::unique_ptr<CheckpointFolder> takeOver(FolderUse use) {
+  static FolderClaim takingOver(FolderUse use) {
     FolderClaim claim(use);
     claim.takesOver = true;
-    return begin(session, claim);
+    return claim;
+  }
+  std::unique_ptr<CheckpointFolder> takeOver(FolderUse use) {
+    return begin(session, takingOver(use));
+  }
+  /// By one that does not begin; null with an error of the test's.
+  std::unique_ptr<CheckpointFolder> open(const FolderClaim &claim) {
+    std::unique_ptr<CheckpointFolder> opened;
+    Status status =
+        CheckpointFolder::open(folder, claim, session, &opened, &notes);
+    EXPECT_TRUE(status.ok()) << status.message();
+    return opened;
   }
   /// Why a run that has begun here does not go on; empty where it does.
   std::string refusalOf(const std::string &run) {
-    FolderClaim claim(FolderUse::Resume);
-    claim.takesOver = true;
+    FolderClaim claim = takingOver(FolderUse::Resume);
     claim.run = run;
     std::unique_ptr<CheckpointFolder> opened;
     Status status =
@@ -66,10 +76,8 @@ TEST_F(TakeOverTest, WhoTakesAFolderOverWritesThereAlone) {
 /// It is frozen before it begins, and wakes when another has begun.
 TEST_F(TakeOverTest, WhoWakesBehindATakeOverLeavesTheFolderAsItIs) {
   save(session, at(1));
-  std::unique_ptr<CheckpointFolder> frozen;
-  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Resume, session,
-                                     &frozen, &notes)
-                  .ok());
+  auto frozen = open(FolderUse::Resume);
+  ASSERT_TRUE(frozen);
   auto next = takeOver(FolderUse::Resume);
   const std::string its = runFile();
   Status status = frozen->begin(session);
@@ -89,10 +97,8 @@ TEST_F(TakeOverTest, WhoWakesBehindATakeOverLeavesTheFolderAsItIs) {
 /// Also where it was to remove what an older run has left.
 TEST_F(TakeOverTest, WhoWakesBehindATakeOverRemovesNothing) {
   save(session, at(1));
-  std::unique_ptr<CheckpointFolder> frozen;
-  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Overwrite, session,
-                                     &frozen, &notes)
-                  .ok());
+  auto frozen = open(FolderUse::Overwrite);
+  ASSERT_TRUE(frozen);
   auto next = takeOver(FolderUse::Resume);
   ASSERT_TRUE(next->save(3, session, at(2)).ok());
   EXPECT_EQ(frozen->begin(session).code(), StatusCode::Unavailable);
@@ -103,10 +109,8 @@ TEST_F(TakeOverTest, WhoWakesBehindATakeOverRemovesNothing) {
 /// does not go on from what another run has left.
 TEST_F(TakeOverTest, WhoTakesAFolderOverMayHaveToOverwriteIt) {
   save(session, at(7));
-  std::unique_ptr<CheckpointFolder> frozen;
-  ASSERT_TRUE(CheckpointFolder::open(folder, FolderUse::Overwrite, session,
-                                     &frozen, &notes)
-                  .ok());
+  auto frozen = open(FolderUse::Overwrite);
+  ASSERT_TRUE(frozen);
   auto next = takeOver(FolderUse::Overwrite);
   EXPECT_FALSE(next->resumes());
   EXPECT_EQ(names(), Names{});
@@ -162,11 +166,8 @@ TEST_F(TakeOverTest, WhoWasReplacedByNoOneGoesOn) {
   auto run = begin(session, FolderUse::New);
   ASSERT_TRUE(run->save(3, session, at(1)).ok());
   {
-    FolderClaim claim(FolderUse::Resume);
-    claim.takesOver = true;
-    std::unique_ptr<CheckpointFolder> next;
-    ASSERT_TRUE(
-        CheckpointFolder::open(folder, claim, session, &next, &notes).ok());
+    auto next = open(takingOver(FolderUse::Resume));
+    ASSERT_TRUE(next);
     EXPECT_FALSE(run->save(3, session, at(2)).ok());
   }
   Status status = run->save(3, session, at(3));

@@ -4,9 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/checkpoint/names.h"
 #include "test/runtime/train_fixture.h"
 #include <algorithm>
-#include <cstdio>
 #include <filesystem>
 
 using namespace dist;
@@ -29,26 +29,26 @@ struct ElasticTest : TrainTest {
     EXPECT_EQ(status.message(), "killed");
     return recorder;
   }
-  Recorder goOn() {
+  Status goOn(Recorder &recorder) {
     EXPECT_TRUE(outcome.folder);
     options.folder = *outcome.folder;
     options.folder.takesOver = true;
     options.keptIn = folder / "memory";
     FakeSession session(8, 8);
     auto train = data(session, 21);
+    return fit(session, *train, nullptr, options, recorder, &outcome);
+  }
+  Recorder goOn() {
     Recorder recorder;
-    Status status = fit(session, *train, nullptr, options, recorder, &outcome);
+    Status status = goOn(recorder);
     EXPECT_TRUE(status.ok()) << status.message();
     return recorder;
   }
   /// A state of a step that the run was in, as one that copies seldom has it.
   void keepOnly(int64_t step) {
     const std::filesystem::path ck = folder / "ck", memory = folder / "memory";
-    char name[32];
-    std::snprintf(name, sizeof name, "step-%012lld",
-                  static_cast<long long>(step));
     std::filesystem::create_directories(memory);
-    std::filesystem::copy(ck / name, memory / name);
+    std::filesystem::copy(ck / stateName(step), memory / stateName(step));
   }
 };
 
@@ -124,10 +124,7 @@ TEST_F(ElasticTest, AnotherRunsFolderEndsIt) {
   auto train = data(session, 21);
   Recorder recorder;
   ASSERT_TRUE(fit(session, *train, nullptr, other, recorder).ok());
-  options.folder = *outcome.folder;
-  options.folder.takesOver = true;
-  options.keptIn = folder / "memory";
-  Status status = fit(session, *train, nullptr, options, recorder);
+  Status status = goOn(recorder);
   EXPECT_NE(status.message().find("taken over"), std::string::npos)
       << status.message();
 }
