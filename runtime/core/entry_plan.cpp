@@ -463,4 +463,18 @@ void EntryPlan::prepared(const std::vector<uint64_t> &versions) {
   preparedVersions = versions;
 }
 
+bool liesIn(const std::vector<TensorView> &inputs,
+            const std::vector<Tensor> &outputs) {
+  for (const TensorView &input : inputs)
+    for (const Tensor &output : outputs) {
+      auto *from = static_cast<const char *>(input.data);
+      const char *held = output.data.data();
+      std::less<const char *> before; // also where they are not of one object
+      if (before(from, held + output.data.size()) &&
+          before(held, from + input.bytes()))
+        return true;
+    }
+  return false;
+}
+
 } // namespace dist

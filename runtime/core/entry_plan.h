@@ -150,6 +150,11 @@ private:
   std::vector<uint64_t> preparedVersions;
 };
 
+/// Whether an input lies in what `outputs` hold now: an entry that wrote them
+/// would change what it has yet to read.
+bool liesIn(const std::vector<TensorView> &inputs,
+            const std::vector<Tensor> &outputs);
+
 } // namespace dist
 
 #endif // RUNTIME_CORE_ENTRY_PLAN_H

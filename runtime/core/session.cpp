@@ -145,6 +145,7 @@ public:
 private:
   // Of the launch; kept, so that a step allocates nothing.
   std::vector<StepCall> single;
+  std::vector<Tensor> beside; // where an input lies in the outputs
   std::vector<RankStep> steps;
   std::vector<size_t> begun, completed; // by local rank
 
@@ -458,8 +459,13 @@ Status PackageSession::run(const manifest::Entry &entry,
                            const std::vector<TensorView> &inputs,
                            std::vector<Tensor> *outputs) {
   size_t done = 0;
-  single.assign(1, {&entry, &inputs, outputs});
-  return runSteps(single, nullptr, &done);
+  // What an entry gave may be what it takes next: a loop that predicts on.
+  bool apart = liesIn(inputs, *outputs);
+  single.assign(1, {&entry, &inputs, apart ? &beside : outputs});
+  DIST_RETURN_IF_ERROR(runSteps(single, nullptr, &done));
+  if (apart)
+    outputs->swap(beside);
+  return Status();
 }
 
 Status PackageSession::runSteps(const std::vector<StepCall> &calls,

@@ -129,6 +129,17 @@ EXPORT int32_t predict(dist_rt_context *context, char *const *arenas,
   return 0;
 }
 
+/* x -> y: the elements from the last to the first. */
+EXPORT int32_t reversed(dist_rt_context *context, char *const *arenas,
+                        void **bindings) {
+  const float *x = bindings[0];
+  float *y = bindings[1];
+  (void)context, (void)arenas;
+  for (int64_t i = 0; i < 4; ++i)
+    y[i] = x[3 - i];
+  return 0;
+}
+
 /* a, b -> c, by the library. */
 EXPORT int32_t product(dist_rt_context *context, char *const *arenas,
                        void **bindings) {

@@ -296,6 +296,33 @@ TEST_P(SessionRanks, LibraryKernelsAndTrace) {
   EXPECT_TRUE(session->takeTrace().empty());
 }
 
+TEST_P(SessionRanks, TakesWhatItHasGiven) {
+  describe(GetParam());
+  manifest::Entry *entry = m.mutable_programs(0)->add_entries();
+  entry->set_name("reversed");
+  entry->set_symbol("reversed");
+  bind(entry->mutable_arguments(), Binding::INPUT, "x", {4}, {4});
+  bind(entry->mutable_results(), Binding::OUTPUT, "y", {4}, {4});
+  Status status = open();
+  ASSERT_TRUE(status.ok()) << status.message();
+  float x[] = {1, 2, 3, 4};
+  ASSERT_TRUE(run("reversed", {{manifest::F32, {4}, x}}).ok());
+  EXPECT_EQ(floats(outputs[0]), (std::vector<float>{4, 3, 2, 1}));
+  for (int i = 0; i < 3; ++i) {
+    std::vector<float> given = floats(outputs[0]);
+    ASSERT_TRUE(run("reversed", {outputs[0].view()}).ok());
+    std::reverse(given.begin(), given.end());
+    EXPECT_EQ(floats(outputs[0]), given);
+  }
+  // What has failed has changed nothing.
+  const char *data = outputs[0].data.data();
+  TensorView wrong = outputs[0].view();
+  wrong.shape = {2};
+  EXPECT_FALSE(run("reversed", {wrong}).ok());
+  EXPECT_EQ(outputs[0].data.data(), data);
+  EXPECT_EQ(floats(outputs[0]), (std::vector<float>{1, 2, 3, 4}));
+}
+
 INSTANTIATE_TEST_SUITE_P(Devices, SessionRanks, testing::Values(1, 2));
 
 } // namespace

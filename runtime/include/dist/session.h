@@ -120,7 +120,8 @@ DIST_API dist_status_t *dist_session_output(const dist_session_t *session,
                                             dist_binding_t *out_binding);
 
 /* Runs an entry. `out_outputs` has room for `num_outputs` views, at most as
-   many as the entry gives; their data stay until the next run of this entry. */
+   many as the entry gives; their data stay until the next run of this entry,
+   which may take them as its inputs. */
 DIST_API dist_status_t *
 dist_session_run(dist_session_t *session, const char *entry,
                  const dist_tensor_t *inputs, int32_t num_inputs,
