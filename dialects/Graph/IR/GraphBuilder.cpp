@@ -72,7 +72,8 @@ Value GraphBuilder::iota(Type type, int64_t dim) {
   return make<IotaOp>(type, static_cast<uint64_t>(dim));
 }
 
-std::optional<double> mlir::dist::graph::findSplat(Value value) {
+/// The one element that all of a value are.
+static std::optional<HostTensor> findOneElement(Value value) {
   while (Operation *op = value.getDefiningOp()) {
     if (auto constant = dyn_cast<ConstantOp>(op)) {
       auto dense = dyn_cast<DenseElementsAttr>(constant.getValue());
@@ -80,25 +81,32 @@ std::optional<double> mlir::dist::graph::findSplat(Value value) {
         return std::nullopt;
       auto one = HostTensor::fromAttribute(
           dense.resizeSplat(dense.getType().clone(ArrayRef<int64_t>{})));
-      return failed(one) ? std::nullopt
-                         : std::optional<double>(one->getDouble(0));
+      return failed(one) ? std::nullopt : std::optional<HostTensor>(*one);
     }
-    // A conversion may change the number (truncation), so evaluate it.
+    // A conversion may change the number: between integers it wraps, from
+    // floats it truncates and saturates.
     if (auto convert = dyn_cast<ConvertOp>(op)) {
-      std::optional<double> source = findSplat(convert.getOperand());
+      std::optional<HostTensor> source = findOneElement(convert.getOperand());
       if (!source)
         return std::nullopt;
       HostTensor one(convert.getType().clone(ArrayRef<int64_t>{}));
-      if (convert.getType().getElementType().isInteger(1))
-        return *source != 0;
-      one.setDouble(0, *source);
-      return one.getDouble(0);
+      if (source->isFloat() || one.isFloat() ||
+          convert.getType().getElementType().isInteger(1))
+        one.setDouble(0, source->getDouble(0));
+      else
+        one.setInt(0, source->getInt(0));
+      return one;
     }
     if (!keepsElements(op))
       return std::nullopt;
     value = op->getOperand(0);
   }
   return std::nullopt;
+}
+
+std::optional<double> mlir::dist::graph::findSplat(Value value) {
+  std::optional<HostTensor> one = findOneElement(value);
+  return one ? std::optional<double>(one->getDouble(0)) : std::nullopt;
 }
 
 bool mlir::dist::graph::isZero(Value value) { return findSplat(value) == 0.0; }

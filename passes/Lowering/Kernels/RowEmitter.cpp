@@ -130,6 +130,7 @@ void RowEmitter::findReductions() {
       innerReductions.push_back(cast<graph::ReduceOp>(op));
     if (kind->second != MemberKind::OuterReduction)
       continue;
+    // One that is yielded twice is summed twice: rare, and never half written.
     auto reduce = cast<graph::ReduceOp>(op);
     for (auto [i, value] : llvm::enumerate(outputs))
       if (value == reduce.getResult()) {
@@ -137,7 +138,6 @@ void RowEmitter::findReductions() {
           carriedReductions.push_back({reduce, i});
         else
           outerReductions.push_back({reduce, i});
-        break; // yielded once
       }
   }
 }

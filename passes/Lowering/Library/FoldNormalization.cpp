@@ -42,12 +42,15 @@ findWeights(Operation *op, int64_t channelDim) {
   return std::make_pair(&dot.getRhsMutable(), 1 - dot.getRhsContract()[0]);
 }
 
-/// The bias that is all an addition does to its other operand's channels.
+/// The bias that is all an addition does to its other operand's channels, with
+/// a number for each: one for all of them would not fit `beta`.
 static Value findBias(AddOp add, int64_t channelDim, Value &other) {
   for (auto [x, y] : {std::pair(add.getLhs(), add.getRhs()),
                       std::pair(add.getRhs(), add.getLhs())})
     if (auto broadcast = y.getDefiningOp<BroadcastOp>())
       if (broadcast.getDims() == ArrayRef<int64_t>{channelDim} &&
+          getTensorType(broadcast.getOperand()).getDimSize(0) ==
+              getTensorType(y).getDimSize(channelDim) &&
           isPreparable(broadcast.getOperand())) {
         other = x;
         return broadcast.getOperand();

@@ -37,7 +37,8 @@ private:
                      ArrayRef<int64_t> axes, int64_t peers, ArrayAttr pieces);
   void emitPublish(rt::PublishOp op);
   void emitView(AllSliceOp op, const CollectiveCall &call);
-  LogicalResult emitFinalCopies();
+  void orderFinalCopies();
+  Storage addToArena(int64_t bytes);
   DictionaryAttr describePeak();
   int64_t countBindings();
   int64_t addTransfer(CollectiveOpInterface op);
@@ -56,6 +57,8 @@ private:
   int64_t numBindings = 0;
   SmallVector<Attribute> transfers;
   llvm::DenseMap<Operation *, int64_t> transferIds;
+  /// From where and to where, in order.
+  SmallVector<std::pair<Storage, Storage>> finalCopies;
   std::optional<OpBuilder> b;
   /// By what it is in, the number or bytes there, and the offset.
   enum { kArena, kBinding, kPeer };
@@ -280,30 +283,73 @@ DictionaryAttr Emitter::describePeak() {
   return builder.getDictionaryAttr(partAttributes);
 }
 
-LogicalResult Emitter::emitFinalCopies() {
-  // Results first: a variable's old value may be one of them.
-  llvm::stable_sort(layout.copies, [](const FinalCopy &l, const FinalCopy &r) {
-    return !l.toArgument && r.toArgument;
-  });
-  llvm::SmallDenseSet<int64_t> overwritten;
-  for (FinalCopy &copy : layout.copies) {
-    Storage to;
-    to.kind = copy.toArgument ? Storage::Argument : Storage::Result;
-    to.number = copy.number;
-    to.bytes = getByteSize(copy.from.getType());
-    Storage &from = layout.storageOf(copy.from);
-    const Storage &whole =
-        layout.storages[layout.wholeOf(layout.storageIndex[copy.from])];
-    if (whole.kind == Storage::Argument && overwritten.contains(whole.number))
-      return func.emitOpError(
-          "two variables take each other's old value; assign one of them "
-          "through a computed copy");
-    rt::CopyOp::create(*b, func.getLoc(), getAddress(from), getAddress(to),
-                       to.bytes);
-    if (copy.toArgument)
-      overwritten.insert(copy.number);
+/// Copies results first, and a variable before what it is copied to changes:
+/// each may be another's old value. Where they take each other's in a circle,
+/// one goes through the arena.
+void Emitter::orderFinalCopies() {
+  struct Copy {
+    Storage from, to;
+    bool reads(const Storage &other) const {
+      return from.kind == Storage::Argument && from.number == other.number;
+    }
+  };
+  SmallVector<Copy> pending;
+  llvm::DenseMap<int64_t, int64_t> readers; // by argument, of those pending
+  auto emitted = [&](const Copy &copy) {
+    finalCopies.push_back({copy.from, copy.to});
+  };
+  for (const FinalCopy &copy : layout.copies) {
+    Copy one{layout.storageOf(copy.from), {}};
+    one.to.kind = copy.toArgument ? Storage::Argument : Storage::Result;
+    one.to.number = copy.number;
+    one.from.bytes = one.to.bytes = getByteSize(copy.from.getType());
+    if (!copy.toArgument) {
+      emitted(one);
+      continue;
+    }
+    if (one.from.kind == Storage::Argument)
+      ++readers[one.from.number];
+    pending.push_back(one);
   }
-  return success();
+  while (!pending.empty()) {
+    SmallVector<Copy> blocked;
+    for (const Copy &copy : pending) {
+      if (readers.lookup(copy.to.number) != (copy.reads(copy.to) ? 1 : 0)) {
+        blocked.push_back(copy);
+        continue;
+      }
+      emitted(copy);
+      if (copy.from.kind == Storage::Argument)
+        --readers[copy.from.number];
+    }
+    if (blocked.size() == pending.size()) {
+      const Storage freed = blocked.front().to;
+      for (Copy &copy : blocked)
+        if (copy.reads(freed)) {
+          Storage kept = addToArena(copy.from.bytes);
+          finalCopies.push_back({copy.from, kept});
+          copy.from = kept;
+        }
+      readers[freed.number] = 0;
+    }
+    pending = std::move(blocked);
+  }
+}
+
+/// Room behind all else that the arena has, for the end of the program.
+Storage Emitter::addToArena(int64_t bytes) {
+  MemoryBlock block;
+  block.bytes = bytes;
+  block.first = block.last = layout.positions[this->block.getTerminator()];
+  block.offset = alignMemory(layout.arenaBytes);
+  block.what = "scratch of kernels";
+  layout.arenaBytes = block.offset + alignMemory(bytes);
+  Storage storage;
+  storage.kind = Storage::Arena;
+  storage.number = layout.blocks.size();
+  storage.bytes = bytes;
+  layout.blocks.push_back(block);
+  return storage;
 }
 
 /// Arguments and results of the entry that the function is, or prepares.
@@ -331,6 +377,7 @@ LogicalResult Emitter::emit() {
                                    ? func.getResultAttrDict(i)
                                    : DictionaryAttr::get(func.getContext()),
                                func.getResultTypes()[i]));
+  orderFinalCopies();
   OpBuilder builder(func);
   const bool isInHost = memory == rt::MemorySpace::Host;
   auto program = rt::ProgramOp::create(
@@ -348,8 +395,9 @@ LogicalResult Emitter::emit() {
   for (Operation &op : block)
     if (failed(emitOp(&op, layout.positions[&op])))
       return failure();
-  if (failed(emitFinalCopies()))
-    return failure();
+  for (auto &[from, to] : finalCopies)
+    rt::CopyOp::create(*b, func.getLoc(), getAddress(from), getAddress(to),
+                       to.bytes);
   if (!transfers.empty())
     program->setAttr("transfers", builder.getArrayAttr(transfers));
   if (Attribute entry = func->getAttr(kPrepares))

@@ -66,3 +66,23 @@ func.func @convert_twice(%x: tensor<4xbf16>, %y: tensor<4xf32>) -> (tensor<4xbf1
   // CHECK: return %[[X]], %[[W]]
   return %1, %3 : tensor<4xbf16>, tensor<4xf32>
 }
+
+// Integers wrap where they are converted: 255 is added, not what saturates, 0.
+// CHECK-LABEL: @wraps
+// CHECK: graph.add
+// CHECK-LABEL: @wraps_to_zero
+// CHECK-NOT: graph.add
+func.func @wraps(%x: tensor<1x100000xui8>) -> tensor<1x100000xui8> {
+  %c = graph.constant dense<-1> : tensor<i64>
+  %b = graph.broadcast %c {dims = array<i64>} : (tensor<i64>) -> tensor<1x100000xi64>
+  %d = graph.convert %b : (tensor<1x100000xi64>) -> tensor<1x100000xui8>
+  %y = graph.add %x, %d : tensor<1x100000xui8>
+  return %y : tensor<1x100000xui8>
+}
+func.func @wraps_to_zero(%x: tensor<1x100000xui8>) -> tensor<1x100000xui8> {
+  %c = graph.constant dense<256> : tensor<i64>
+  %b = graph.broadcast %c {dims = array<i64>} : (tensor<i64>) -> tensor<1x100000xi64>
+  %d = graph.convert %b : (tensor<1x100000xi64>) -> tensor<1x100000xui8>
+  %y = graph.add %x, %d : tensor<1x100000xui8>
+  return %y : tensor<1x100000xui8>
+}

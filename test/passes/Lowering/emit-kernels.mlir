@@ -97,3 +97,14 @@ rt.kernel @long_sums domain [16384, 4] row_dims 1 chunks 2 -> [tensor<2x4xf32>, 
   %a = graph.reduce sum, %x {dims = array<i64: 0, 1>} : (tensor<16384x4xf32>) -> tensor<f32>
   rt.yield %c, %a : tensor<4xf32>, tensor<f32>
 }
+
+// A sum that is yielded twice is written twice.
+// CHECK-LABEL: func.func private @twice
+// CHECK-SAME: %{{.+}}: memref<4xf32> {llvm.noalias}, %[[ONE:.+]]: memref<f32> {llvm.noalias}, %[[OTHER:.+]]: memref<f32> {llvm.noalias}
+// CHECK-DAG: memref.store %{{.+}}, %[[ONE]]
+// CHECK-DAG: memref.store %{{.+}}, %[[OTHER]]
+rt.kernel @twice domain [4] row_dims 0 chunks 1 -> [tensor<f32>, tensor<f32>] {
+^bb0(%x: tensor<4xf32>):
+  %a = graph.reduce sum, %x {dims = array<i64: 0>} : (tensor<4xf32>) -> tensor<f32>
+  rt.yield %a, %a : tensor<f32>, tensor<f32>
+}

@@ -114,3 +114,25 @@ func.func @other_axis(%x: tensor<4x8xf32> {graph.role = "input", graph.name = "x
   %1 = graph.batch_norm_inference %0, %scale, %bias, %mean, %variance {axis = 0 : i64, epsilon = 0.001 : f64} : (tensor<4x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<4x4xf32>
   return %1 : tensor<4x4xf32>
 }
+
+// -----
+
+graph.variable @w : tensor<8x4xf32> trainable = dense<0.5> : tensor<8x4xf32>
+graph.variable @b : tensor<1xf32> trainable = dense<0.5> : tensor<1xf32>
+graph.variable @scale : tensor<4xf32> trainable = dense<1.0> : tensor<4xf32>
+graph.variable @bias : tensor<4xf32> trainable = dense<0.0> : tensor<4xf32>
+graph.variable @mean : tensor<4xf32> {group = "buffer"} = dense<0.0> : tensor<4xf32>
+graph.variable @variance : tensor<4xf32> {group = "buffer"} = dense<1.0> : tensor<4xf32>
+// One number for all channels is no bias of theirs.
+// CHECK-LABEL: func @one_bias
+// CHECK: graph.batch_norm_inference
+// RT-LABEL: rt.program @one_bias
+func.func @one_bias(%x: tensor<2x8xf32> {graph.role = "input", graph.name = "x"}, %w: tensor<8x4xf32> {graph.variable = @w}, %b: tensor<1xf32> {graph.variable = @b},
+    %scale: tensor<4xf32> {graph.variable = @scale}, %bias: tensor<4xf32> {graph.variable = @bias}, %mean: tensor<4xf32> {graph.variable = @mean}, %variance: tensor<4xf32> {graph.variable = @variance})
+    -> (tensor<2x4xf32> {graph.role = "output", graph.name = "y"}) {
+  %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x8xf32>, tensor<8x4xf32>) -> tensor<2x4xf32>
+  %1 = graph.broadcast %b {dims = array<i64: 1>} : (tensor<1xf32>) -> tensor<2x4xf32>
+  %2 = graph.add %0, %1 : tensor<2x4xf32>
+  %3 = graph.batch_norm_inference %2, %scale, %bias, %mean, %variance {axis = 1 : i64, epsilon = 0.001 : f64} : (tensor<2x4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>, tensor<4xf32>) -> tensor<2x4xf32>
+  return %3 : tensor<2x4xf32>
+}
