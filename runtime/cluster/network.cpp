@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/network.h"
+#include "runtime/core/text.h"
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
@@ -116,6 +117,33 @@ std::string listenLiteral(const std::string &host) {
     if (!isLoopback(literal) || isLoopback(host))
       return literal;
   return "0.0.0.0";
+}
+
+bool isWildcard(const std::string &host) {
+  return host == "0.0.0.0" || host == "::";
+}
+
+std::optional<AddressFault> parseListenAddress(const std::string &text,
+                                               Address *address) {
+  // What nobody can connect to is read as what one can, and put back.
+  std::string reached = text, all;
+  for (auto [wildcard, own] :
+       {std::pair("0.0.0.0:", "127.0.0.1:"), std::pair("[::]:", "[::1]:")})
+    if (startsWith(text, wildcard)) {
+      all = wildcard[0] == '[' ? "::" : "0.0.0.0";
+      reached = own + text.substr(std::strlen(wildcard));
+    }
+  const size_t port = reached.rfind(':');
+  const bool isFree = port != std::string::npos && reached.substr(port) == ":0";
+  if (isFree)
+    reached.back() = '1';
+  if (auto fault = parseAddress(reached, address))
+    return fault;
+  if (!all.empty())
+    address->host = all;
+  if (isFree)
+    address->port = 0;
+  return std::nullopt;
 }
 
 static void checkOwnAddress(const ClusterSpec &spec, const Address &address,

@@ -42,6 +42,14 @@ public:
 /// the name means this machine alone here, all addresses.
 std::string listenLiteral(const std::string &host);
 
+/// Parses `host:port` of an address of this machine to listen at. Beside what
+/// `parseAddress` takes, for others to connect to, it may be a wildcard, for
+/// all addresses of the machine, and port 0, for a free one.
+std::optional<AddressFault> parseListenAddress(const std::string &text,
+                                               Address *address);
+/// Whether it stands for all addresses of the machine.
+bool isWildcard(const std::string &host);
+
 /// Names that do not resolve, an own address that is another machine's, an own
 /// port that is taken. Nothing is sent to a peer.
 std::vector<Status> checkNetwork(const ClusterSpec &spec, Network &network);

@@ -144,8 +144,9 @@ Status ClusterRun::Impl::serveMetrics(const Options &options) {
       options.metricsHost, *options.metricsPort,
       [this] { return cluster::formatMetrics(heartbeat->status()); },
       &metrics));
-  cluster::Address address{options.metricsHost, metrics->port()};
-  printNote("dist-run: note: metrics at http://" + address.text() + "/metrics");
+  printNote("dist-run: note: metrics at " +
+            describeListening("http://", {options.metricsHost, metrics->port()},
+                              "/metrics"));
   return Status();
 }
 

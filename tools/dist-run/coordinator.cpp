@@ -24,7 +24,7 @@ namespace dist::tools {
 static Status serve(const Options &options,
                     std::unique_ptr<cluster::EtcdServer> *server) {
   cluster::Address address;
-  DIST_RETURN_IF_ERROR(takeAddress(options, &address));
+  DIST_RETURN_IF_ERROR(takeListenAddress(options, &address));
   DIST_RETURN_IF_ERROR(cluster::checkOpenFilesOfStore());
   std::optional<cluster::JobSecret> secret;
   DIST_RETURN_IF_ERROR(readJobSecret(options, {address}, &secret));
@@ -38,7 +38,8 @@ static Status serve(const Options &options,
     printNote("dist-run: note: " + std::to_string(bytes) +
               " bytes of an unfinished record are cut off " + options.journal);
   address.port = (*server)->port();
-  return printResult("the store is at coordinator://" + address.text() +
+  return printResult("the store is at " +
+                     describeListening("coordinator://", address, "") +
                      (secret ? ", for who has the job's secret\n"
                              : ", for whoever reaches it\n"));
 }

@@ -204,17 +204,30 @@ std::vector<Status> findCluster(const Options &options,
   return faults;
 }
 
-Status takeAddress(const Options &options, cluster::Address *out) {
-  auto fault = cluster::parseAddress(options.model, out);
+static Status noAddress(const Options &options,
+                        const std::optional<cluster::AddressFault> &fault) {
   return fault
              ? Status::error(StatusCode::InvalidArgument, "this is no address",
                              options.model, fault->why, fault->todo)
              : Status();
 }
 
+Status takeListenAddress(const Options &options, cluster::Address *out) {
+  return noAddress(options, cluster::parseListenAddress(options.model, out));
+}
+
+std::string describeListening(const std::string &scheme,
+                              const cluster::Address &address,
+                              const std::string &path) {
+  return cluster::isWildcard(address.host)
+             ? scheme + cluster::Address{"HOST", address.port}.text() + path +
+                   " (HOST: any of this machine's addresses)"
+             : scheme + address.text() + path;
+}
+
 Status findChief(const Options &options, cluster::Address *out) {
   if (!options.model.empty())
-    return takeAddress(options, out);
+    return noAddress(options, cluster::parseAddress(options.model, out));
   cluster::Detection detection;
   for (const Status &fault : detect(options, &detection))
     return fault;
@@ -243,7 +256,7 @@ Status parseMetricsPort(const std::string &text, std::string *host,
     return Status();
   }
   cluster::Address address;
-  if (auto fault = cluster::parseAddress(text, &address))
+  if (auto fault = cluster::parseListenAddress(text, &address))
     return wrongValue("--metrics-port", fault->why, fault->todo);
   *host = address.host;
   *port = address.port;

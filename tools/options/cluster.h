@@ -49,14 +49,20 @@ bool isEvaluator(const Options &options);
 std::vector<Status> findCluster(const Options &options,
                                 cluster::ClusterSpec *spec);
 
-/// The address that `status` and `coordinator` have in a model's place.
-Status takeAddress(const Options &options, cluster::Address *out);
+/// The address to listen at that `coordinator` has in a model's place.
+Status takeListenAddress(const Options &options, cluster::Address *out);
+
+/// Where others reach what listens there: `http://10.0.0.1:80/metrics`, or with
+/// a host for the reader to put in.
+std::string describeListening(const std::string &scheme,
+                              const cluster::Address &address,
+                              const std::string &path);
 
 /// Where the chief is that `dist-run status` asks: as the command line says, or
 /// by the cluster that is described.
 Status findChief(const Options &options, cluster::Address *out);
 
-/// `9090` at this machine alone, or `10.0.0.1:9090`.
+/// `9090` at this machine alone, `10.0.0.1:9090`, or `0.0.0.0:9090`.
 Status parseMetricsPort(const std::string &text, std::string *host,
                         std::optional<int> *port);
 

@@ -74,7 +74,8 @@ void addClusterOptions(Table &table, Options &o) {
   table.value("--metrics-port", "[HOST:]PORT",
               "the chief of a cluster answers http://HOST:PORT/metrics in "
               "Prometheus' text format; HOST: this machine's address to listen "
-              "at (default 127.0.0.1), PORT 0: a free one, which is told",
+              "at (default 127.0.0.1), 0.0.0.0 or [::]: all of them, PORT 0: a "
+              "free one, which is told",
               [&](const std::string &given) {
                 return parseMetricsPort(given, &o.metricsHost, &o.metricsPort);
               });

@@ -87,7 +87,10 @@ Status MetricsServer::start(const std::string &literal, int port,
   auto impl = std::make_unique<Impl>();
   impl->text = std::move(text);
   errno = 0;
-  unsigned family = found->ai_family == AF_INET6 ? MHD_USE_IPv6 : 0;
+  // All addresses of the machine are those of IPv4, too.
+  unsigned family = found->ai_family != AF_INET6 ? 0
+                    : literal == "::"            ? MHD_USE_DUAL_STACK
+                                                 : MHD_USE_IPv6;
   impl->daemon = MHD_start_daemon(
       MHD_USE_POLL_INTERNAL_THREAD | family, 0, nullptr, nullptr, onRequest,
       impl.get(), MHD_OPTION_SOCK_ADDR, found->ai_addr,

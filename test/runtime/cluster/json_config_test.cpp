@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/cluster/network.h"
 #include "test/runtime/cluster/cluster_fixture.h"
 
 using namespace dist;
@@ -220,6 +221,44 @@ TEST(Address, ReadsAndWritesAllForms) {
     auto fault = parseAddress(text, &address);
     ASSERT_FALSE(fault) << text << ": " << fault->why;
     EXPECT_EQ(address.text(), text);
+  }
+}
+
+TEST(Address, ToListenAt) {
+  struct {
+    const char *text, *host;
+    int port;
+    bool isAll;
+  } cases[] = {{"0.0.0.0:9090", "0.0.0.0", 9090, true},
+               {"[::]:0", "::", 0, true},
+               {"0.0.0.0:0", "0.0.0.0", 0, true},
+               {"127.0.0.1:0", "127.0.0.1", 0, false},
+               {"[::1]:9090", "::1", 9090, false},
+               {"w-1.example.org:80", "w-1.example.org", 80, false}};
+  for (const auto &one : cases) {
+    Address address;
+    auto fault = parseListenAddress(one.text, &address);
+    ASSERT_FALSE(fault) << one.text << ": " << fault->why;
+    EXPECT_EQ(address.host, one.host);
+    EXPECT_EQ(address.port, one.port);
+    EXPECT_EQ(isWildcard(address.host), one.isAll);
+  }
+  for (auto [text, why] : {std::pair("", "it has no port"),
+                           {"0.0.0.0", "it has no port"},
+                           {"[::]", "it has no port"},
+                           {"::", "an IPv6 address"},
+                           {":::80", "an IPv6 address"},
+                           {"0.0.0.0:65536", "out of range"},
+                           {"0.0.0.0:00", "out of range"},
+                           {"0.0.0.0:", "is no number"},
+                           {":0", "it has no host"},
+                           {"a:b:0", "an IPv6 address"},
+                           {"a b:0", "no host's name has"}}) {
+    Address address;
+    auto fault = parseListenAddress(text, &address);
+    ASSERT_TRUE(fault) << text;
+    EXPECT_THAT(fault->why, HasSubstr(why)) << text;
+    EXPECT_NE(fault->todo, "") << text;
   }
 }
 

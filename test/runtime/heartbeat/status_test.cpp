@@ -166,6 +166,19 @@ TEST_F(MetricsServerTest, AnswersWhoAsksForMetrics) {
               AllOf(HasSubstr(" 200 OK"), Not(HasSubstr("dist_step"))));
 }
 
+TEST_F(MetricsServerTest, AnswersAtAllAddressesOfTheMachine) {
+  for (const char *all : {"0.0.0.0", "::"}) {
+    server.reset();
+    Status status = MetricsServer::start(
+        all, 0, [] { return std::string("dist_step 8\n"); }, &server);
+    // There may be no IPv6 here.
+    if (!status.ok() && *all == ':')
+      GTEST_SKIP() << status.message();
+    ASSERT_TRUE(status.ok()) << status.message();
+    EXPECT_THAT(ask("GET /metrics HTTP/1.0\r\n\r\n"), HasSubstr("dist_step 8"));
+  }
+}
+
 TEST_F(MetricsServerTest, AnswersNothingElse) {
   EXPECT_THAT(ask("GET / HTTP/1.0\r\n\r\n"), HasSubstr(" 404 "));
   EXPECT_THAT(ask("POST /metrics HTTP/1.0\r\nContent-Length: "
