@@ -23,7 +23,8 @@ namespace mlir::dist {
 struct CheckOptions {
   uint64_t seed = 0;
   /// Largest allowed difference, relative to the tensor's largest magnitude;
-  /// 0: by the element type (f32 1e-5, f16 and bf16 2e-2, f64 1e-9).
+  /// 0: by the element type (f32 1e-5, f16 and bf16 2e-2; f64 1e-9, but 1e-5
+  /// where it is computed of f32).
   double tolerance = 0;
 };
 

@@ -22,8 +22,7 @@ class ShardComparison {
 public:
   /// Writes to `check`. Meshes are found from `inside`.
   ShardComparison(Operation *inside, const CheckOptions &options,
-                  FunctionCheck &check)
-      : inside(inside), options(options), check(check) {}
+                  FunctionCheck &check);
 
   /// `when` orders the values as the program computes them: the earliest that
   /// differs is named.
@@ -32,12 +31,15 @@ public:
                int64_t when);
 
 private:
+  /// Of each tensor's largest magnitude; see cli's --check.
+  double getTolerance(Type elementType) const;
   HostTensor join(ArrayRef<HostTensor> shards, ShardingAttr sharding,
                   const HostTensor &whole, double &copyDifference) const;
 
   Operation *inside;
   const CheckOptions &options;
   FunctionCheck &check;
+  bool ofDoubles;
   /// When check.first came.
   int64_t firstWhen = 0;
 };

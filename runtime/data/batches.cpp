@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/data/batches.h"
 #include "runtime/data/shuffle.h"
+#include "runtime/formats/convert.h"
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 namespace dist {
@@ -119,7 +121,29 @@ void BatchMaker::orderFor(int64_t pass) {
   }
 }
 
-std::vector<int64_t> BatchMaker::layOut(int64_t inPass, Batch *batch) const {
+static bool isFinite(const Column &column, int64_t example,
+                     std::vector<char> *memory) {
+  if (!isFloat(column.type))
+    return true;
+  memory->resize(column.exampleBytes());
+  column.gather(&example, 1, memory->data());
+  for (int64_t i = 0, e = column.exampleElements(); i < e; ++i)
+    if (!std::isfinite(elementAsDouble(column.type, memory->data(), i)))
+      return false;
+  return true;
+}
+
+int64_t BatchMaker::findFiller() {
+  // The first that is finite: 0 * NaN would be in the sum of all workers.
+  std::vector<char> memory;
+  for (int64_t i = 0; filler < 0 && i < data.examples(); ++i)
+    if (std::all_of(data.columns().begin(), data.columns().end(),
+                    [&](auto &column) { return isFinite(column, i, &memory); }))
+      filler = i;
+  return filler = std::max<int64_t>(filler, 0);
+}
+
+std::vector<int64_t> BatchMaker::layOut(int64_t inPass, Batch *batch) {
   std::vector<int64_t> portions =
       BatchStream::portionsOf(data.examples(), plan, inPass);
   std::vector<int64_t> rows;
@@ -130,7 +154,7 @@ std::vector<int64_t> BatchMaker::layOut(int64_t inPass, Batch *batch) const {
                                 r < plan.shards[plan.worker].endReplica);
     // A replica without examples copies another's. Other workers' rows are not
     // read here.
-    int64_t copied = batch->indices.empty() ? order[0] : batch->indices[0];
+    int64_t copied = batch->indices.empty() ? findFiller() : batch->indices[0];
     if (isHere && portions[r] > 0)
       copied = batch->indices[next];
     for (int64_t i = 0, room = BatchStream::rowsOf(plan, r); i < room; ++i) {

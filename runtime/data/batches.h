@@ -69,13 +69,17 @@ public:
 private:
   void orderFor(int64_t pass);
   /// Which example each row holds; and the mask, which tells the true ones.
-  std::vector<int64_t> layOut(int64_t inPass, Batch *batch) const;
+  std::vector<int64_t> layOut(int64_t inPass, Batch *batch);
+  /// What rows hold where no example of this worker is in the batch: none of
+  /// their numbers counts, but a gradient's sum over them must be one.
+  int64_t findFiller();
 
   const Dataset &data;
   const BatchPlan plan;
   const int64_t perPass;
   std::vector<int64_t> order; // of the pass of the batch made last
   int64_t orderedPass = -1;
+  int64_t filler = -1; // once it was looked for
 };
 
 class BatchStream {

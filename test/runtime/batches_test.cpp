@@ -5,8 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/data/batches.h"
+#include "runtime/data/shards.h"
 #include "test/runtime/data_fixture.h"
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 using namespace dist;
@@ -93,6 +95,33 @@ TEST_F(BatchTest, AReplicaWithoutExamplesCopiesAnothers) {
   const Batch *only = stream.next();
   EXPECT_EQ(rows(*only), (std::vector<float>{0, 0, 0, 0}));
   EXPECT_EQ(only->mask, (std::vector<char>{1, 0, 0, 0}));
+}
+
+// A worker that is through its data is still in the sums: 0 * NaN is NaN.
+TEST_F(BatchTest, AWorkerWithoutExamplesCopiesAFiniteOne) {
+  DataOptions options;
+  const float nan = std::nanf(""), infinity = HUGE_VALF;
+  options.spec =
+      "x=" +
+      npy("x.npy", manifest::F32, {4, 1},
+          std::vector<float>{nan, infinity, 2, 3}) +
+      ",y=" + npy("y.npy", manifest::I64, {4}, std::vector<int64_t>(4));
+  auto data = opened(options, entry({4, 1}));
+  BatchPlan plan;
+  plan.batch = plan.rows = 4;
+  plan.replicas = 2;
+  plan.endBatch = 3;
+  ASSERT_TRUE(
+      setShards({{4, 0, 2}, {6, 2, 4}}, 0, ShardPolicy::File, &plan).ok());
+  plan.endRow = 2;
+  Batch batch;
+  BatchMaker maker(*data, plan);
+  maker.make(0, &batch);
+  EXPECT_TRUE(std::isnan(rows(batch)[0])); // its own are as they are
+  maker.make(2, &batch);
+  EXPECT_TRUE(batch.indices.empty());
+  EXPECT_EQ(rows(batch)[0], 2);
+  EXPECT_EQ(rows(batch)[1], 2);
 }
 
 // Unequal devices: by weight, and what is left one by one; each finds room for

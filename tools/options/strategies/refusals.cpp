@@ -24,7 +24,8 @@ static bool sumsAmongDevices(const Options &options) {
 /// In parts that devices have at a time, or one after the other.
 static bool splitsBatch(const Options &options) {
   return any(options, [](const StrategyRow &row) {
-    return row.axis == std::string("data") || row.axis == std::string("stage");
+    const std::string axis = row.axis ? row.axis : "";
+    return axis == "data" || axis == "host" || axis == "stage";
   });
 }
 
