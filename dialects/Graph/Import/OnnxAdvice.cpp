@@ -214,3 +214,46 @@ void OnnxModel::adviseOnSteps() {
              : std::string()) +
         "export with the batch first (PyTorch: batch_first=True)");
 }
+
+static std::string listSizes(ArrayRef<int64_t> sizes) {
+  std::string text;
+  for (int64_t size : sizes)
+    text += (text.empty() ? "" : ",") + std::to_string(size);
+  return text;
+}
+
+/// `[4,n,3]`; a dim without a size or a name is `?`.
+static std::string describeShape(const onnx::TensorShapeProto &shape) {
+  std::string text;
+  for (const auto &dim : shape.dim())
+    text += (text.empty() ? "" : ",") +
+            (dim.has_dim_value()       ? std::to_string(dim.dim_value())
+             : dim.dim_param().empty() ? "?"
+                                       : dim.dim_param());
+  return "[" + text + "]";
+}
+
+void OnnxModel::adviseOnShape(const onnx::ValueInfoProto &output, Value value) {
+  const auto &declared = output.type().tensor_type();
+  // At another batch than the model was exported at, any dim may grow.
+  if (!declared.has_shape() || batchFrom)
+    return;
+  ArrayRef<int64_t> shape = shapeOf(value);
+  bool differs = declared.shape().dim_size() != int64_t(shape.size());
+  for (int64_t d = 0; !differs && d < int64_t(shape.size()); ++d) {
+    const auto &dim = declared.shape().dim(d);
+    // Exporters leave the batch of their example there.
+    bool isBatch = d == 0 && batchName && shape[d] == options.batchSize;
+    differs = dim.has_dim_value() && dim.dim_value() > 0 &&
+              dim.dim_value() != shape[d] && !isBatch;
+  }
+  if (!differs)
+    return;
+  // Of predictions, too, which print no notes.
+  mlir::emitWarning(fileLocation)
+      << "output '" << output.name() << "' has the shape [" << listSizes(shape)
+      << "], but the file (" << path << ") says "
+      << describeShape(declared.shape())
+      << ": what was made for those sizes may not fit; check the file with "
+         "onnx.checker (full_check)";
+}

@@ -345,6 +345,7 @@ LogicalResult OnnxModel::finishFunction() {
               llvm::Twine(rankOf(value) ? shapeOf(value)[0] : 1) + " rows",
           "give --batch-size " + llvm::Twine(batchFrom) +
               ", or export the model with a symbolic batch dim");
+    adviseOnShape(output, value);
     NamedAttrList &list = attributes.emplace_back();
     list.set(kRoleAttr, storage.getStringAttr("output"));
     list.set(kNameAttr, storage.getStringAttr(output.name()));

@@ -74,6 +74,8 @@ private:
   void adviseOnRows();
   /// Of the module's function.
   void adviseOnSteps();
+  /// Of an output whose shape is another one than the file says.
+  void adviseOnShape(const onnx::ValueInfoProto &output, Value value);
   /// Of the model's device configuration: `shards`.
   LogicalResult loadShards();
   LogicalResult addShards(const onnx::ShardingSpecProto &spec);

@@ -11,6 +11,9 @@
 // antialiasing) a product with the matrix of weights. Gradients follow from
 // these ops.
 //
+// Sizes and places are computed in f32, as other runtimes do: 10 * 1.3 is 13
+// there, and 3 / 0.6 is 5. In f64 both are just below, and one less.
+//
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxNode.h"
 #include <cmath>
@@ -29,34 +32,38 @@ struct Resizing {
   std::string mode, coordinates, nearest;
   double cubic = -0.75;
   bool excludeOutside = false, antialias = false, simpleNearest = false;
-  double scale = 1, roiStart = 0, roiEnd = 1;
+  float scale = 1, roiStart = 0, roiEnd = 1;
   int64_t size = 0, result = 0;
+  /// What align_corners takes for the length of the result: not whole where
+  /// scales gave it, as in the reference.
+  float length = 0;
 
-  /// The place in the source of element `x` of the result; as in the reference.
-  double locate(int64_t x) const;
+  /// The place in the source of element `at` of the result.
+  float locate(int64_t at) const;
   /// Weights of the elements from `first` on.
   SmallVector<double> weigh(double place, int64_t *first) const;
 };
 } // namespace
 
-double Resizing::locate(int64_t x) const {
-  double in = double(size), out = scale * in;
+float Resizing::locate(int64_t at) const {
+  auto x = float(at), in = float(size), out = float(result);
   if (coordinates == "align_corners")
-    return out == 1 ? 0 : x * (in - 1) / (out - 1);
+    return length == 1 ? 0 : x * (in - 1) / (length - 1);
   if (coordinates == "asymmetric")
     return x / scale;
   if (coordinates == "tf_half_pixel_for_nn")
-    return (x + 0.5) / scale;
+    return (x + 0.5f) / scale;
   if (coordinates == "tf_crop_and_resize")
-    return roiStart * (in - 1) +
-           (out == 1 ? (roiEnd - roiStart) * (in - 1) / 2
-                     : x * (roiEnd - roiStart) * (in - 1) / (out - 1));
+    return out > 1 ? roiStart * (in - 1) +
+                         x * (roiEnd - roiStart) * (in - 1) / (out - 1)
+                   : float(0.5 * (roiStart + roiEnd) * (in - 1));
   if (coordinates == "pytorch_half_pixel")
-    return out == 1 ? -0.5 : (x + 0.5) / scale - 0.5;
-  double half = (x + 0.5) / scale - 0.5;
-  if (coordinates == "half_pixel_symmetric")
-    half += in / 2 * (1 - double(result) / out);
-  return half;
+    return out > 1 ? (x + 0.5f) / scale - 0.5f : 0;
+  if (coordinates == "half_pixel_symmetric") {
+    float offset = in / 2 * (1 - out / (scale * in));
+    return float(offset + (x + 0.5) / scale - 0.5);
+  }
+  return (x + 0.5f) / scale - 0.5f;
 }
 
 SmallVector<double> Resizing::weigh(double place, int64_t *first) const {
@@ -76,7 +83,7 @@ SmallVector<double> Resizing::weigh(double place, int64_t *first) const {
     return {1.0};
   }
   bool isCubic = mode == "cubic";
-  double stretch = antialias ? std::min(scale, 1.0) : 1.0;
+  double stretch = antialias ? std::min(double(scale), 1.0) : 1.0;
   auto kernel = [&](double x) {
     x = std::abs(x);
     if (!isCubic)
@@ -206,25 +213,23 @@ static LogicalResult setSizes(OnnxNode &n, ArrayRef<int64_t> axes,
   ArrayRef<double> given = scales.empty() ? sizes : scales;
   if (given.size() != axes.size())
     return n.fail("scales or sizes must have an entry a dim");
-  double common = 0;
+  float common = 0;
   for (auto [i, d] : llvm::enumerate(axes)) {
     if (!(given[i] > 0) || given[i] > kMaxSide || dims[d].size < 1)
       return n.fail("a size or scale is out of range");
-    dims[d].scale =
-        scales.empty() ? sizes[i] / double(dims[d].size) : scales[i];
+    dims[d].scale = scales.empty() ? float(sizes[i]) / float(dims[d].size)
+                                   : float(scales[i]);
     bool smaller = dims[d].scale < common;
     if (i == 0 || smaller == (policy == "not_larger"))
       common = i == 0 || policy != "stretch" ? dims[d].scale : common;
   }
   for (auto [i, d] : llvm::enumerate(axes)) {
     Resizing &dim = dims[d];
-    if (!sizes.empty() && policy != "stretch") {
+    bool exact = scales.empty() && policy == "stretch";
+    if (scales.empty() && !exact)
       dim.scale = common;
-      dim.result = int64_t(std::floor(common * double(dim.size) + 0.5));
-    } else {
-      dim.result = scales.empty() ? int64_t(sizes[i])
-                                  : int64_t(dim.scale * double(dim.size));
-    }
+    dim.length = exact ? float(sizes[i]) : dim.scale * float(dim.size);
+    dim.result = int64_t(scales.empty() ? std::round(dim.length) : dim.length);
     if (dim.result < 1 || dim.result > kMaxSide)
       return n.fail("its result's shape is impossible");
   }
@@ -258,8 +263,8 @@ static LogicalResult resize(OnnxNode &n, const Resizing &kind,
   SmallVector<int64_t> shape(n.shapeOf(x));
   for (auto [i, d] : llvm::enumerate(axes)) {
     if (crops) {
-      dims[d].roiStart = roi[i];
-      dims[d].roiEnd = roi[i + axes.size()];
+      dims[d].roiStart = float(roi[i]);
+      dims[d].roiEnd = float(roi[i + axes.size()]);
     }
     shape[d] = dims[d].result;
   }

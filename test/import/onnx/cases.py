@@ -100,6 +100,18 @@ def resized():
         for coordinates in places:
             yield case(mode, coordinates, 6, 9)
     yield case("linear", "half_pixel", 2, 2)
+    # What f32 gives: in f64, 3 / 0.6, 8 / 1.6 and 10 * 1.3 are just below a whole number. As ONNX Runtime 1.32.
+    row = Array([1, 1, 1, 10], list(range(10)))
+    for scale, chosen in ((0.6, [0, 1, 3, 5, 6, 8]), (1.3, [0, 0, 1, 2, 3, 3, 4, 5, 6, 6, 7, 8, 9]),
+                          (1.6, [0, 0, 1, 1, 2, 3, 3, 4, 5, 5, 6, 6, 7, 8, 8, 9])):
+        wanted = {"z": Array([1, 1, 1, len(chosen)], chosen)}
+        scales = tensor("scales", [4], [1.0, 1.0, 1.0, scale])
+        yield "resize_scale_%g" % scale, 13, [
+            node("Resize", ["row", "", "scales"], ["z"], mode="nearest", coordinate_transformation_mode="asymmetric",
+                 nearest_mode="floor"), scales], {"row": row}, wanted
+        if scale > 1:
+            yield "upsample_%g" % scale, 9, [node("Upsample", ["row", "scales"], ["z"], mode="nearest"), scales], {
+                "row": row}, wanted
 
 
 def old_opsets(x):

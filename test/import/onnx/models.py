@@ -216,6 +216,12 @@ MODELS = {
     "fixed-one": lambda: model(
         node("Concat", ["cls", "x"], ["y"], "join", axis=1), tensor("cls", [1, 1, 4], [0.1, 0.2, 0.3, 0.4]),
         value(11, "x", [1, 2, 4]), value(12, "y", [1, 3, 4])),
+    "declared-size": lambda: model(
+        node("Relu", ["x"], ["y"], "act"), value(11, "x", ["n", 3]), value(12, "y", ["n", 5])),
+    "declared-rank": lambda: model(
+        node("Relu", ["x"], ["y"], "act"), value(11, "x", ["n", 3]), value(12, "y", ["n", 3, "k"])),
+    "declared-batch": lambda: model(
+        node("Relu", ["x"], ["y"], "act"), value(11, "x", ["n", 3]), value(12, "y", [1, 3])),
     "unordered": lambda: model(
         node("Relu", ["h"], ["y"], "last"), node("Neg", ["x"], ["h"], "first"),
         value(11, "x", [2, 3]), value(12, "y", [2, 3])),
