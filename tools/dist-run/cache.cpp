@@ -8,6 +8,7 @@
 #include "runtime/abi/abi.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/variants.h"
+#include "runtime/device/cpu/cpus.h"
 #include "runtime/formats/dependencies.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/sha256.h"
@@ -23,7 +24,6 @@
 #include <cstring>
 #include <dirent.h>
 #include <fcntl.h>
-#include <sched.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -87,9 +87,8 @@ std::string CompileCache::keyOf(const std::string &hashOfModel) const {
   hash.addPiece(std::to_string(DIST_RT_ABI_VERSION));
   hash.addPiece(stamp(compilerPath()));
   hash.addPiece(cpuFlags());
-  cpu_set_t cores;
-  if (sched_getaffinity(0, sizeof cores, &cores) == 0)
-    hash.addPiece(std::to_string(CPU_COUNT(&cores)));
+  // As the compiler shares them out.
+  hash.addPiece(std::to_string(cpu::usableCpus().size()));
   // Figures and plans are read with the options, before any model.
   hash.addPiece(hashOrNone(machineFile(options.machine)));
   for (const std::string &table : {options.collectivesTable, options.linkTable})
@@ -188,15 +187,19 @@ void CompileCache::open() {
     return leave(std::strerror(errno));
 }
 
-void CompileCache::withdraw(const std::string &path) {
+bool CompileCache::withdraw(const std::string &path) {
+  FolderLock lock;
+  if (lock.take(path, FolderLock::Kind::Owner) == FolderLock::Answer::Others)
+    return false;
   // At once and as a whole: others must not find what is left of it.
   ScratchFolder gone;
   if (!gone.make(parentFolder(path)).ok() ||
       ::rename(path.c_str(), (gone.getPath() + "/gone").c_str()) != 0)
     removeAll(path);
+  return true;
 }
 
-/// Removes what was used the longest ago.
+/// Removes what was used the longest ago, and is not used now.
 void CompileCache::prune() const {
   std::vector<std::pair<int64_t, std::string>> packages, lists;
   if (DIR *handle = opendir(folder.c_str())) {
@@ -279,7 +282,8 @@ static bool hasItsLargeFiles(const std::string &package) {
   });
 }
 
-bool CompileCache::find(std::string *package, double *compileSeconds) {
+bool CompileCache::find(std::string *package, FolderLock *use,
+                        double *compileSeconds) {
   if (folder.empty())
     return false;
   std::string key = keyOf(modelHash), list = folder + "/" + key + kList;
@@ -305,13 +309,22 @@ bool CompileCache::find(std::string *package, double *compileSeconds) {
   std::string found = folder + "/" + keyWith(key, files);
   if (access(found.c_str(), F_OK) != 0)
     return false;
+  // Others: it is being removed.
+  FolderLock::Answer answer = use->take(found, FolderLock::Kind::Use);
+  if (answer == FolderLock::Answer::Gone ||
+      answer == FolderLock::Answer::Others)
+    return false;
   // One process finds out when it loads them, and compiles again. Of several
   // none can: the others have the package already, or wait for it.
   bool isOfMany = options.workers > 0 || options.clusterFound;
   if (!isSound(found) || (isOfMany && !hasItsLargeFiles(found))) {
+    use->release();
+    if (!withdraw(found)) {
+      leave("an entry is damaged that another run works with (" + found + ")");
+      return false;
+    }
     printNote("dist-run: warning: damaged entry in the compile cache (" +
               found + "); it is removed, and the model compiled again");
-    withdraw(found);
     return false;
   }
   // Marks it as used.
@@ -324,8 +337,8 @@ bool CompileCache::find(std::string *package, double *compileSeconds) {
 }
 
 std::string CompileCache::keep(const std::string &package,
-                               const std::string &inputs,
-                               double compileSeconds) {
+                               const std::string &inputs, double compileSeconds,
+                               FolderLock *use) {
   if (folder.empty())
     return "";
   // What was read, which may be newer than what was looked for.
@@ -366,6 +379,8 @@ std::string CompileCache::keep(const std::string &package,
     status = writeFile(package + "/digest", digest);
   // Another run may be first; then its package is as good.
   bool taken = false;
+  // From before it has its name, under which others may remove it.
+  (void)use->take(package, FolderLock::Kind::Use);
   if (status.ok())
     status = offerFolder(
         package, target, [&] { return isSound(target); }, package + ".old",
@@ -374,9 +389,16 @@ std::string CompileCache::keep(const std::string &package,
     leave(status.message());
     return "";
   }
-  if (taken)
+  if (taken) {
     prune();
-  return target;
+    return target;
+  }
+  // It is no longer there: what was made here will do.
+  FolderLock::Answer answer = use->take(target, FolderLock::Kind::Use);
+  return answer == FolderLock::Answer::Gone ||
+                 answer == FolderLock::Answer::Others
+             ? ""
+             : target;
 }
 
 } // namespace dist::tools

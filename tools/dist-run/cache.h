@@ -7,6 +7,7 @@
 #ifndef TOOLS_DIST_RUN_CACHE_H
 #define TOOLS_DIST_RUN_CACHE_H
 
+#include "tools/dist-run/folder_lock.h"
 #include "tools/options/options.h"
 
 namespace dist::tools {
@@ -28,15 +29,16 @@ public:
 
   /// Where packages are made and kept; empty: nowhere.
   const std::string &getFolder() const { return folder; }
-  /// The sound package of the files as they are now.
-  bool find(std::string *package, double *compileSeconds);
+  /// The sound package of the files as they are now. `use`: as long as it is
+  /// locked, other processes leave the package there.
+  bool find(std::string *package, FolderLock *use, double *compileSeconds);
   /// Moves a package here and gives its new place; empty: it stays where it is.
-  /// `inputs` is the compiler's list of the files it read.
+  /// `inputs` is the compiler's list of the files it read, `use` as above.
   std::string keep(const std::string &package, const std::string &inputs,
-                   double compileSeconds);
+                   double compileSeconds, FolderLock *use);
   /// Removes an entry, at once and as a whole: another process finds all of it
-  /// or nothing.
-  static void withdraw(const std::string &path);
+  /// or nothing. False: another process uses it, and it stays.
+  static bool withdraw(const std::string &path);
   /// The cache cannot be used any more; says why.
   void leave(const std::string &why);
 

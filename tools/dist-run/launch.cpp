@@ -24,6 +24,7 @@
 #include "runtime/formats/file.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/held_package.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/restart_end.h"
 #include "tools/dist-run/secret.h"
@@ -76,7 +77,8 @@ public:
       : command(std::move(command)), restarts(restarts) {}
   ~Workers();
   /// `servers` of them hold variables, and a chief more tells all what to do.
-  Status start(const Options &options, int servers, const std::string &package);
+  /// The package must outlive this object; null: they have none.
+  Status start(const Options &options, int servers, HeldPackage *package);
   /// Until all have ended.
   int wait();
   /// What ended them, for a line; empty: nothing that another time could go
@@ -105,7 +107,7 @@ private:
   void signalAll(int signal);
 
   std::vector<std::string> command;
-  std::string package;
+  HeldPackage *package = nullptr;
   int *restarts;
   /// Which of them may be started again while the others work, from one to
   /// before another.
@@ -161,6 +163,9 @@ static Status cannotStart(const std::string &name, int error) {
 Status Workers::startOne(int index) {
   Worker &worker = workers[index];
   bool isChief = index == 0;
+  std::string place = "none";
+  if (package)
+    DIST_RETURN_IF_ERROR(package->place(&place));
   int ends[2] = {-1, -1};
   if (!isChief && pipe2(ends, O_CLOEXEC) != 0)
     return cannotStart(worker.name, errno);
@@ -176,7 +181,7 @@ Status Workers::startOne(int index) {
     setpgid(0, group);
     dieWith(parent);
     setenv("TF_CONFIG", worker.config.c_str(), 1);
-    setenv(kPackageVariable, package.c_str(), 1);
+    setenv(kPackageVariable, place.c_str(), 1);
     if (!secret.empty())
       setenv(kSecretVariable, secret.c_str(), 1);
     int null = open("/dev/null", O_RDONLY);
@@ -212,7 +217,7 @@ Status Workers::startOne(int index) {
 }
 
 Status Workers::start(const Options &options, int servers,
-                      const std::string &program) {
+                      HeldPackage *program) {
   package = program;
   isChiefs = servers > 0 || options.elastic;
   canLoseChief = options.elastic && options.store;
@@ -513,7 +518,7 @@ int launchPlainWorkers(const Options &options) {
   Shield shield("telling the workers");
   int restarts = 0;
   Workers workers(ownCommandLine(), &restarts);
-  Status status = workers.start(options, /*servers=*/0, "none");
+  Status status = workers.start(options, /*servers=*/0, /*package=*/nullptr);
   int code = status.ok() ? workers.wait() : report(status);
   shield.dismiss();
   return code;
@@ -543,8 +548,12 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   if (!status.ok())
     return report(status);
   Shield shield("telling the workers");
+  // Also for those that are started again, hours later.
+  HeldPackage package;
   manifest::Manifest manifest;
-  status = readManifest(program.folder, &manifest);
+  status = package.hold(program.folder);
+  if (status.ok())
+    status = readManifest(program.folder, &manifest);
   if (status.ok() && options.maxRestarts > 0 && options.checkpoint.empty() &&
       !options.elastic && manifest.servers_size() == 0)
     status = Status::error(
@@ -555,7 +564,7 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
   int restarts = options.maxRestarts, code = 0;
   while (status.ok()) {
     Workers workers(command, &restarts);
-    status = workers.start(options, manifest.servers_size(), program.folder);
+    status = workers.start(options, manifest.servers_size(), &package);
     if (!status.ok())
       break;
     code = workers.wait();

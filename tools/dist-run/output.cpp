@@ -114,15 +114,28 @@ Status checkModelName(const std::string &path) {
   return checkWritable(path);
 }
 
+/// Whether the imported model lies in the package.
+static Status checkSkeleton(const std::string &package,
+                            const manifest::Manifest &manifest,
+                            const std::string &target) {
+  if (access((package + "/" + kOnnxSkeletonName).c_str(), F_OK) == 0)
+    return Status();
+  const std::string &model = manifest.model_name();
+  const std::string why = endsWith(model, ".onnx")
+                              ? std::string(kOnnxSkeletonName) +
+                                    ", what the package had of " + model +
+                                    ", is not there (" + package + ")"
+                              : "the package was made from no ONNX model";
+  return Status::error(StatusCode::InvalidInput, "cannot write ONNX", target,
+                       why, "give a .safetensors file or a folder");
+}
+
 Status checkModelForm(const std::string &package,
                       const manifest::Manifest &manifest,
                       const std::string &path) {
   if (!endsWith(path, ".onnx") || isDevice(path))
     return Status();
-  if (access((package + "/" + kOnnxSkeletonName).c_str(), F_OK) != 0)
-    return Status::error(StatusCode::InvalidInput, "cannot write ONNX", path,
-                         "the package was made from no ONNX model",
-                         "give a .safetensors file or a folder");
+  DIST_RETURN_IF_ERROR(checkSkeleton(package, manifest, path));
   uint64_t bytes = 0;
   for (const manifest::Variable &variable : manifest.variables())
     if (!variable.model_name().empty()) {
@@ -180,14 +193,9 @@ findShards(const manifest::Manifest &manifest) {
 static Status writeOnnx(const std::string &package,
                         const manifest::Manifest &manifest,
                         const GlobalReader &read, const std::string &target) {
-  std::string skeleton = package + "/" + kOnnxSkeletonName;
-  std::error_code error;
-  if (!std::filesystem::exists(skeleton, error))
-    return Status::error(StatusCode::InvalidInput, "cannot write ONNX", target,
-                         "the package was made from no ONNX model",
-                         "give a .safetensors file or a folder");
+  DIST_RETURN_IF_ERROR(checkSkeleton(package, manifest, target));
   return writeOnnxModel(
-      skeleton,
+      package + "/" + kOnnxSkeletonName,
       [&](const std::string &name, Tensor *value) {
         for (int i = 0; i < manifest.variables_size(); ++i)
           if (manifest.variables(i).model_name() == name ||
@@ -201,15 +209,17 @@ static Status writeOnnx(const std::string &package,
       /*durable=*/true);
 }
 
-Status writeModel(const std::string &package, Session &session,
+Status writeModel(HeldPackage &package, Session &session,
                   const std::string &target) {
   // A device has no name to tell the form by; what is written is lost anyway.
   if (endsWith(target, ".safetensors") || isDevice(target))
     return saveVariables(target, session);
   return onChief(session, [&](const GlobalReader &read) {
+    std::string place;
+    DIST_RETURN_IF_ERROR(package.place(&place));
     return endsWith(target, ".onnx")
-               ? writeOnnx(package, session.manifest(), read, target)
-               : writePackage(package, session.manifest(), read, target);
+               ? writeOnnx(place, session.manifest(), read, target)
+               : writePackage(place, session.manifest(), read, target);
   });
 }
 

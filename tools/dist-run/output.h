@@ -8,13 +8,14 @@
 #define TOOLS_DIST_RUN_OUTPUT_H
 
 #include "runtime/core/session.h"
+#include "tools/dist-run/held_package.h"
 
 namespace dist::tools {
 
 /// Writes the variables of a session by the target's ending: `.onnx` (the
 /// imported model with new weights), `.safetensors`, else a package folder. All
 /// processes of the session call it; process 0 writes.
-Status writeModel(const std::string &package, Session &session,
+Status writeModel(HeldPackage &package, Session &session,
                   const std::string &target);
 
 /// What can be told before a long run, so that it is not lost at its end. An

@@ -116,7 +116,7 @@ std::string temporaryPlace() {
 static Status compile(const Options &options, Program *out,
                       CompileFailure *failure) {
   CompileCache cache(options, out->arguments);
-  out->cached = cache.find(&out->folder, &out->compileSeconds);
+  out->cached = cache.find(&out->folder, &out->use, &out->compileSeconds);
   if (out->cached)
     return Status();
   // In the cache's folder, so that the package only needs to be renamed.
@@ -137,8 +137,9 @@ static Status compile(const Options &options, Program *out,
   DIST_RETURN_IF_ERROR(status);
   // What moves to the cache must not be cleaned away on its way.
   Shield shield("putting the package into the cache");
-  std::string kept = cache.keep(
-      out->folder, out->temporary.getPath() + "/inputs", out->compileSeconds);
+  std::string kept =
+      cache.keep(out->folder, out->temporary.getPath() + "/inputs",
+                 out->compileSeconds, &out->use);
   if (!kept.empty()) {
     out->folder = kept;
     out->temporary.remove();
@@ -150,6 +151,7 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
                    Program *out, CompileFailure *failure) {
   // What an attempt before this one left.
   out->temporary.remove();
+  out->use.release();
   out->cached = false;
   if (std::string package = launchedPackage(); !package.empty()) {
     out->folder = package;
@@ -281,11 +283,15 @@ Status openSession(const Options &options, Program &program,
   bool damaged = status.code() == StatusCode::InvalidInput ||
                  status.code() == StatusCode::Internal;
   if (!status.ok() && program.cached && damaged && !isCluster) {
+    program.use.release();
+    Options anew = options;
+    anew.noCompileCache |= !CompileCache::withdraw(program.folder);
     printNote("dist-run: warning: damaged entry in the compile cache (" +
               program.folder + "): " + status.message() +
-              "; it is removed, and the model compiled again");
-    CompileCache::withdraw(program.folder);
-    DIST_RETURN_IF_ERROR(compile(options, &program, failure));
+              (anew.noCompileCache ? "; another run works with it"
+                                   : "; it is removed") +
+              ", and the model compiled again");
+    DIST_RETURN_IF_ERROR(compile(anew, &program, failure));
     status = Session::open(program.folder, settings, session);
   }
   if (loadSeconds)

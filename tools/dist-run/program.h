@@ -15,6 +15,7 @@
 #include "runtime/core/session.h"
 #include "tools/dist-run/cluster.h"
 #include "tools/dist-run/compiler.h"
+#include "tools/dist-run/folder_lock.h"
 #include "tools/dist-run/scratch.h"
 #include "tools/options/options.h"
 
@@ -24,6 +25,8 @@ namespace dist::tools {
 struct Program {
   std::string folder;
   ScratchFolder temporary;
+  /// Of a folder in the cache, which others leave there as long.
+  FolderLock use;
   double compileSeconds = 0;
   /// Whether it was found in the cache; and the compiler's options.
   bool cached = false;

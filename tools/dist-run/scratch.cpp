@@ -5,9 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// An owner holds a lock of its folder, which the kernel drops when the process
-// is gone, however it went: who gets the lock of another's folder may remove
-// it.
+// An owner holds a lock of its folder as long as it lives: who gets the lock of
+// another's folder may remove it.
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/scratch.h"
@@ -16,33 +15,13 @@
 #include <cstdlib>
 #include <cstring>
 #include <dirent.h>
-#include <fcntl.h>
 #include <mutex>
 #include <set>
-#include <sys/file.h>
-#include <sys/stat.h>
-#include <unistd.h>
 #include <vector>
 
 namespace dist::tools {
 
 static const std::string kPrefix = "dist-run-scratch-", kPattern = "XXXXXX";
-
-/// The lock of the folder, or -1: another has it, or the folder is gone. The
-/// compiler inherits it, which writes there, too.
-static int lockFolder(const std::string &path, int how) {
-  int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW);
-  if (fd < 0)
-    return -1;
-  struct stat locked, named;
-  // The process that had the lock before may have removed the folder.
-  if (flock(fd, how) == 0 && fstat(fd, &locked) == 0 &&
-      locked.st_uid == geteuid() && lstat(path.c_str(), &named) == 0 &&
-      named.st_dev == locked.st_dev && named.st_ino == locked.st_ino)
-    return fd;
-  close(fd);
-  return -1;
-}
 
 /// Removes the folders whose owners are gone.
 static void sweep(const std::string &parent) {
@@ -56,10 +35,9 @@ static void sweep(const std::string &parent) {
     closedir(handle);
   }
   for (const std::string &path : paths)
-    if (int fd = lockFolder(path, LOCK_EX | LOCK_NB); fd >= 0) {
+    if (FolderLock lock;
+        lock.take(path, FolderLock::Kind::Owner) == FolderLock::Answer::Locked)
       removeAll(path);
-      close(fd);
-    }
 }
 
 /// Paths of the folders of this process.
@@ -79,6 +57,7 @@ Status ScratchFolder::make(const std::string &parent) {
   remove();
   sweep(parent);
   std::string pattern;
+  FolderLock::Answer locked;
   do {
     pattern = parent + "/" + kPrefix + kPattern;
     if (!mkdtemp(pattern.data()))
@@ -90,10 +69,11 @@ Status ScratchFolder::make(const std::string &parent) {
       std::lock_guard<std::mutex> guard(registryMutex);
       registry().insert(pattern);
     }
-    lock = lockFolder(pattern, LOCK_EX);
-    // Between the two another may have swept it away. Where nothing can be
-    // locked nothing is swept.
-  } while (lock < 0 && access(pattern.c_str(), F_OK) != 0);
+    locked = lock.take(pattern, FolderLock::Kind::Owner);
+    // Between the two another may have begun to sweep it away. Where nothing
+    // can be locked nothing is swept.
+  } while (locked == FolderLock::Answer::Gone ||
+           locked == FolderLock::Answer::Others);
   path = pattern;
   return Status();
 }
@@ -105,9 +85,7 @@ void ScratchFolder::remove() {
     registry().erase(path);
   }
   path.clear();
-  if (lock >= 0)
-    close(lock);
-  lock = -1;
+  lock.release();
 }
 
 } // namespace dist::tools

@@ -8,6 +8,7 @@
 #define TOOLS_DIST_RUN_SCRATCH_H
 
 #include "runtime/core/status.h"
+#include "tools/dist-run/folder_lock.h"
 #include <string>
 
 namespace dist::tools {
@@ -28,7 +29,7 @@ public:
 
 private:
   std::string path; // empty: none
-  int lock = -1;
+  FolderLock lock;
 };
 
 /// Removes those of this process: it is about to end without its destructors.

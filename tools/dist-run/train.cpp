@@ -61,9 +61,9 @@ void add(std::vector<Row> *rows, const Row &row, int64_t Row::*number) {
 /// the chief alone does, but for files that each has for itself.
 class Reporter : public FitObserver {
 public:
-  Reporter(const Options &options, const Program &program, Session &session,
+  Reporter(const Options &options, HeldPackage &package, Session &session,
            ClusterRun &cluster, Elastic &elastic, HandedOn *told)
-      : options(options), program(program), session(session), cluster(cluster),
+      : options(options), package(package), session(session), cluster(cluster),
         elastic(elastic), isChief(cluster.isChief()),
         hasHistory(!options.history.empty() && cluster.writes(options.history)),
         hasTrace(!options.trace.empty() && cluster.writes(options.trace)),
@@ -120,7 +120,7 @@ public:
   }
   Status improved(const EpochRow &row) override {
     wroteBest = true;
-    return writeModel(program.folder, session, options.outputs[0]);
+    return writeModel(package, session, options.outputs[0]);
   }
   void note(const std::string &text) override {
     if (isChief)
@@ -159,7 +159,7 @@ public:
 
 private:
   const Options &options;
-  const Program &program;
+  HeldPackage &package;
   Session &session;
   ClusterRun &cluster;
   Elastic &elastic;
@@ -404,9 +404,13 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
         options.model, "", "compile it again with --loss"));
   setActivity("reading the data");
   std::unique_ptr<Dataset> data, validation;
-  if (!options.outputs.empty())
+  HeldPackage package;
+  if (!options.outputs.empty()) {
     status =
         checkModelForm(program.folder, session->manifest(), options.outputs[0]);
+    if (status.ok())
+      status = package.hold(program.folder);
+  }
   DataShards shards;
   if (status.ok())
     status = DataShards::decide(options, *session, &shards);
@@ -473,7 +477,7 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
       printNote("dist-run: warning: " + note);
   cluster.prepare(options);
   Shield shield("finishing the step and saving");
-  Reporter reporter(options, program, *session, cluster, elastic, handedOn);
+  Reporter reporter(options, package, *session, cluster, elastic, handedOn);
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
@@ -505,7 +509,7 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   else if (status.ok() && !options.monitors.saveBest.metric.empty())
     status = checkBest(options, outcome, reporter.wroteBest);
   else if (status.ok() && writesModel)
-    status = writeModel(program.folder, *session,
+    status = writeModel(package, *session,
                         options.outputs.empty() ? "" : options.outputs[0]);
   if (status.ok())
     status = reporter.finish(!outcome.stopped);

@@ -45,7 +45,8 @@ void addBenchOptions(Table &table, Options &o) {
   table.text(
       "--compile-cache", "DIR",
       "compiled packages (default ~/.cache/dist-mlir), by the content of "
-      "all files they are made of; yours alone",
+      "all files they are made of; yours alone. The 48 that were used last "
+      "stay, and those that runs work with",
       &o.compileCache);
   table.flag("--no-compile-cache", "compiles anew", &o.noCompileCache);
 }
