@@ -35,7 +35,7 @@ void Mail::Hearer::arrived(const Transport::Arrival &arrival) {
   Letter &letter = receiving.letter;
   letter.from = arrival.from;
   letter.kind = Kind(header.channel);
-  letter.question = header.sequence;
+  letter.question = header.turn.number;
   letter.closure = header.count;
   letter.settled = int64_t(header.digest);
   letter.bytes.resize(arrival.bytes);
@@ -77,7 +77,7 @@ void Mail::send(int to, const Letter &letter,
   header.type = MessageType::Data;
   header.isSend = 1;
   header.channel = int64_t(letter.kind);
-  header.sequence = letter.question;
+  header.turn.number = letter.question;
   header.count = letter.closure;
   header.digest = uint64_t(letter.settled);
   ++sent.messages;

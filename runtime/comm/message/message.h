@@ -33,6 +33,9 @@ struct MessageOptions : WorldOptions {
   /// Of the world's beginning; `reset` begins the next. Messages of an older
   /// one are dropped.
   uint32_t generation = 0;
+  /// The program's steps that each generation has behind it: of a run that has
+  /// done many. The same for all.
+  uint64_t firstStep = 0;
 };
 
 /// The communicators of those ranks that are here.

@@ -46,7 +46,7 @@ Post::Post(const MessageOptions &options, const MeshGroups &groups,
            std::unique_ptr<Transport> end, Progress &progress)
     : options(options), groups(groups), transport(std::move(end)),
       progress(progress), peers(groups.ranks()),
-      mine(groups.groupsOf(transport->rank()).size()),
+      mine(groups.groupsOf(transport->rank()).size()), step(options.firstStep),
       generation(options.generation) {
   constexpr size_t mostAtOnce = 16; // a few groups
   waits.reserve(mostAtOnce);
@@ -181,25 +181,23 @@ void Post::wakeReady() {
 void Post::beginStep() { step.fetch_add(1); }
 
 // A step's calls by their numbers, and behind them those that have none.
-Status Post::advance(const Description &d, Course *course, uint64_t *sequence) {
-  constexpr uint32_t behindAll = 1u << 31;
-  uint32_t now = step.load();
-  if (course->step != now) {
-    course->step = now;
+Status Post::advance(const Description &d, Course *course, Turn *turn) {
+  constexpr uint64_t behindAll = uint64_t(1) << 32;
+  Turn next{step.load(), 0};
+  if (course->last.step != next.step)
     course->unnumbered = 0;
-  }
-  uint32_t number = d.number == CollectivePlan::unnumbered
-                        ? behindAll + course->unnumbered++
-                        : uint32_t(d.number);
-  uint64_t next = (uint64_t(now) << 32) + number + 1;
-  if (next <= course->sequence)
+  // Numbers begin with 1: what has not begun is in front of them.
+  next.number = 1 + (d.number == CollectivePlan::unnumbered
+                         ? behindAll + course->unnumbered++
+                         : uint64_t(d.number));
+  if (!(course->last < next))
     return Status::error(
         StatusCode::Internal, std::string(name(d.call.kind)) + " cannot start",
         opName(options, rank(), d.call.op),
         "in its step it comes behind one that is not before it: it is number " +
             std::to_string(d.number) + " of those with these ranks",
         "recompile the package");
-  course->sequence = *sequence = next;
+  course->last = *turn = next;
   return Status();
 }
 
@@ -220,12 +218,12 @@ Status Post::begin(const Description &d, CallOnWire *call) {
       d.what.kind == CollectiveKind::Recv) {
     auto &courses = d.what.kind == CollectiveKind::Send ? sends : recvs;
     int peer = d.channel[1];
-    call->key = {true, d.what.tag, 0, 0};
-    return advance(d, &courses[{peer, d.what.tag}], &call->key.sequence);
+    call->key = {true, d.what.tag, {}, 0};
+    return advance(d, &courses[{peer, d.what.tag}], &call->key.turn);
   }
   Group &group = mine[d.groupIndex];
-  call->key = {false, d.channel[1], 0, 0};
-  DIST_RETURN_IF_ERROR(advance(d, &group.course, &call->key.sequence));
+  call->key = {false, d.channel[1], {}, 0};
+  DIST_RETURN_IF_ERROR(advance(d, &group.course, &call->key.turn));
   call->history = group.history;
   group.last = d.call;
   group.underWay = true;
@@ -234,8 +232,8 @@ Status Post::begin(const Description &d, CallOnWire *call) {
     for (const Transport::Arrival &arrival : peer.arrived) {
       const MessageHeader &h = arrival.header;
       if (h.isSend || h.channel != call->key.channel ||
-          h.sequence > call->key.sequence ||
-          (h.sequence == call->key.sequence && readCall(h) == d.call))
+          call->key.turn < h.turn ||
+          (h.turn == call->key.turn && readCall(h) == d.call))
         continue;
       failOnMismatch(d.call, arrival);
       return statusOf(d.call);
@@ -252,32 +250,32 @@ void Post::end(const Description &d) {
   group.underWay = false;
 }
 
-MessageHeader Post::makeHeader(const CallOnWire &call, uint32_t step) const {
+MessageHeader Post::makeHeader(const CallOnWire &call, uint32_t message) const {
   MessageHeader header{};
   header.generation = generation;
   header.type = MessageType::Data;
   header.isSend = call.key.isSend;
   header.channel = call.key.channel;
-  header.sequence = call.key.sequence;
-  header.step = step;
-  header.kind = static_cast<int32_t>(call.call.kind);
+  header.turn = call.key.turn;
+  header.message = message;
+  header.kind = static_cast<uint8_t>(call.call.kind);
   header.op = call.call.op;
   header.betweenPrograms = call.call.betweenPrograms;
-  header.algorithm = static_cast<uint16_t>(call.call.algorithm);
+  header.algorithm = static_cast<uint8_t>(call.call.algorithm);
   header.count = call.call.count;
   header.digest = call.call.digest;
   header.history = call.history;
   return header;
 }
 
-void Post::send(CallOnWire &call, uint32_t step, int to, const void *data,
+void Post::send(CallOnWire &call, uint32_t message, int to, const void *data,
                 int64_t bytes, Ticket *ticket) {
   ticket->peer = to;
   ticket->request.state = State::Pending;
   call.sending.push_back(ticket);
   ++sent.messages;
   sent.bytes += bytes;
-  transport->send(to, makeHeader(call, step), data, bytes, &ticket->request);
+  transport->send(to, makeHeader(call, message), data, bytes, &ticket->request);
 }
 
 Status Post::waitForKept(CallOnWire &call, const Kept &sent) {
@@ -320,16 +318,16 @@ void Post::releaseKept() {
   notes.remove_if([](const Note &note) { return isOver(note.request); });
 }
 
-void Post::receive(CallOnWire &call, uint32_t step, int from, void *to,
+void Post::receive(CallOnWire &call, uint32_t message, int from, void *to,
                    int64_t bytes, Ticket *ticket) {
   ticket->peer = from;
   ticket->request.state = State::Pending;
   Expected expected{call.key, &call, to, bytes, ticket};
-  expected.key.step = step;
+  expected.key.message = message;
   auto &arrived = peers[from].arrived;
   for (size_t i = 0; i < arrived.size(); ++i) {
     const MessageHeader &h = arrived[i].header;
-    if (!(Key{h.isSend != 0, h.channel, h.sequence, h.step} == expected.key))
+    if (!(Key{h.isSend != 0, h.channel, h.turn, h.message} == expected.key))
       continue;
     Transport::Arrival arrival = arrived[i];
     arrived[i] = arrived.back();
@@ -361,7 +359,7 @@ void Post::arrived(const Transport::Arrival &arrival) {
     return;
   }
   auto &expected = peers[arrival.from].expected;
-  Key key{h.isSend != 0, h.channel, h.sequence, h.step};
+  Key key{h.isSend != 0, h.channel, h.turn, h.message};
   for (size_t i = 0; i < expected.size(); ++i)
     if (expected[i].key == key) {
       Expected found = expected[i];
@@ -402,9 +400,9 @@ void Post::keep(const Transport::Arrival &arrival) {
       return;
     }
     const Group &group = mine[index];
-    uint64_t here = group.course.sequence;
-    bool isPast = h.sequence < here || (h.sequence == here && !group.underWay);
-    bool isOther = h.sequence == here && !(readCall(h) == group.last);
+    const Turn &here = group.course.last;
+    bool isPast = h.turn < here || (h.turn == here && !group.underWay);
+    bool isOther = h.turn == here && !(readCall(h) == group.last);
     if (isPast || isOther) {
       failOnMismatch(group.last, arrival);
       transport->drop(arrival);
@@ -426,7 +424,7 @@ void Post::failOnMismatch(const Call &call, const Transport::Arrival &arrival) {
                                  arrival.header.channel, call);
   else
     why = describeMismatch(options, rank(), call, arrival.from, theirs);
-  uint32_t theirStep = arrival.header.sequence >> 32, ourStep = step;
+  uint64_t theirStep = arrival.header.turn.step, ourStep = step;
   if (theirStep != ourStep)
     why += ", in steps " + std::to_string(ourStep) + " and " +
            std::to_string(theirStep);
@@ -557,7 +555,7 @@ void Post::reset() {
     group = Group();
   sends.clear();
   recvs.clear();
-  step = 0;
+  step = options.firstStep;
   failure = Status();
   {
     std::lock_guard<std::mutex> lock(reasonMutex);

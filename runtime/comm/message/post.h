@@ -37,11 +37,11 @@ namespace dist::message {
 struct Key {
   bool isSend = false;
   int64_t channel = 0; // a group's number, or a tag
-  uint64_t sequence = 0;
-  uint32_t step = 0;
+  Turn turn;
+  uint32_t message = 0;
   bool operator==(const Key &other) const {
     return isSend == other.isSend && channel == other.channel &&
-           sequence == other.sequence && step == other.step;
+           turn == other.turn && message == other.message;
   }
 };
 
@@ -55,7 +55,7 @@ struct Ticket {
 /// A call under way, as its messages say it.
 struct CallOnWire {
   Call call{};
-  Key key; // of its messages, but for the step
+  Key key; // of its messages, but for which one
   uint64_t history = 0;
   bool background = false;
   /// What has met its message, and what goes.
@@ -107,9 +107,9 @@ public:
   Status begin(const Description &description, CallOnWire *call);
   /// Behind a call that went well.
   void end(const Description &description);
-  void send(CallOnWire &call, uint32_t step, int to, const void *data,
+  void send(CallOnWire &call, uint32_t message, int to, const void *data,
             int64_t bytes, Ticket *ticket);
-  void receive(CallOnWire &call, uint32_t step, int from, void *to,
+  void receive(CallOnWire &call, uint32_t message, int from, void *to,
                int64_t bytes, Ticket *ticket);
   /// Until `ready()`, which any thread asks that has the post; a failure, or
   /// the deadline.
@@ -169,12 +169,10 @@ private:
     LifeSign sign;
     std::vector<Wait> waits;
   };
-  /// Where this rank is among the calls that it has with others: which are of
-  /// which step, and which one there.
+  /// Where this rank is among the calls that it has with others.
   struct Course {
-    uint64_t sequence = 0; // of the last one
-    uint32_t step = 0;
-    uint32_t unnumbered = 0; // of the step
+    Turn last;
+    uint64_t unnumbered = 0; // of the step of the last one
   };
   /// A group's, of this rank.
   struct Group {
@@ -246,9 +244,8 @@ private:
   /// Wakes those that wait no more.
   void wakeReady();
 
-  /// Goes on to the call: its sequence.
-  Status advance(const Description &description, Course *course,
-                 uint64_t *sequence);
+  /// Goes on to the call: its turn.
+  Status advance(const Description &description, Course *course, Turn *turn);
   bool poll();
   void arrived(const Transport::Arrival &arrival) override;
   void lost(int rank, const std::string &why) override;
@@ -260,7 +257,7 @@ private:
   std::string toldBy(int from, std::string why) const;
   void answer(int to);
   void sendControl(MessageType type, int to, const void *data, int64_t bytes);
-  MessageHeader makeHeader(const CallOnWire &call, uint32_t step) const;
+  MessageHeader makeHeader(const CallOnWire &call, uint32_t message) const;
 
   /// Ends the generation for all.
   void fail(StatusCode code, int rank, CollectiveKind kind, int32_t op,
@@ -288,7 +285,7 @@ private:
   std::vector<Group> mine; // as MeshGroups::groupsOf
   /// By receiver and tag, by sender and tag.
   std::map<std::pair<int, int64_t>, Course> sends, recvs;
-  std::atomic<uint32_t> step{0}; // of the generation
+  std::atomic<uint64_t> step; // of the generation
   std::vector<std::shared_ptr<Kept>> kept;
   std::list<Note> notes;
   std::list<Control> controls;

@@ -21,11 +21,25 @@
 
 namespace dist {
 
-enum class MessageType : uint16_t {
+enum class MessageType : uint8_t {
   Data,
   Abort,    // the reason follows
   Question, // how far are you?
   Answer    // what `Post` makes of it follows
+};
+
+/// Which of the calls with the same ranks, or of the sends with the same tag:
+/// by step of the program, and number there. A run may be of more than 2^32
+/// steps, and a step of as many calls where none ends it.
+struct Turn {
+  uint64_t step = 0;
+  uint64_t number = 0;
+  bool operator==(const Turn &other) const {
+    return step == other.step && number == other.number;
+  }
+  bool operator<(const Turn &other) const {
+    return step != other.step ? step < other.step : number < other.number;
+  }
 };
 
 /// Travels before the bytes of a message. All ranks run on machines of one
@@ -33,22 +47,24 @@ enum class MessageType : uint16_t {
 struct MessageHeader {
   uint32_t generation;
   MessageType type;
-  uint16_t isSend; // of a send, not of a group's collective
-  /// The group's number, or the send's tag; which of its collectives or sends,
-  /// by step of the program and number there; which message of that one.
+  uint8_t isSend : 1; // of a send, not of a group's collective
+  /// The sender's call, for the receiver to compare with its own: here, and
+  /// from `op` on.
+  uint8_t betweenPrograms : 1;
+  uint8_t kind;
+  uint8_t algorithm;
+  /// The group's number, or the send's tag; which of its collectives or sends;
+  /// which message of that one.
   int64_t channel;
-  uint64_t sequence;
-  uint32_t step;
-  /// The sender's call, for the receiver to compare with its own.
-  int32_t kind;
+  Turn turn;
+  uint32_t message;
   int32_t op;
-  uint16_t betweenPrograms;
-  uint16_t algorithm;
   int64_t count;
   uint64_t digest;
   /// Of all the group's calls before.
   uint64_t history;
 };
+static_assert(sizeof(MessageHeader) == 64, "small messages are mostly header");
 
 class Transport {
 public:

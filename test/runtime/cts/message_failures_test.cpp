@@ -130,6 +130,54 @@ TEST(MessageWorld, StepsDoNotMeet) {
   EXPECT_NE(both.find("in steps 2 and 1"), std::string::npos) << both;
 }
 
+constexpr uint64_t k32Bits = uint64_t(1) << 32;
+
+// Steps are counted for as long as a run lasts.
+TEST(MessageWorld, StepsGoOnBehind32Bits) {
+  Apart two(2);
+  two.options.firstStep = k32Bits - 2;
+  two.open();
+  for (int generation = 0; generation < 2; ++generation) {
+    std::vector<Status> status = two.onAll([&](Communicator &rank) {
+      for (int32_t step = 0; step < 4; ++step) {
+        int32_t value = step;
+        void *data = &value;
+        DenseCollective message(rank.rank() == 0 ? Kind::Send : Kind::Recv, 0,
+                                1, manifest::I32, 4);
+        message.call.peer = 1 - rank.rank();
+        rank.beginStep();
+        for (int32_t number : {0, 1})
+          DIST_RETURN_IF_ERROR(sumNumbered(rank, number));
+        DIST_RETURN_IF_ERROR(rank.runOnce(message.call, &data, &data));
+        DIST_RETURN_IF_ERROR(sumOne(rank));
+        EXPECT_EQ(value, step);
+      }
+      return Status();
+    });
+    for (const Status &one : status)
+      EXPECT_TRUE(one.ok()) << one.message();
+    for (auto &world : two.worlds)
+      world->reset();
+  }
+}
+
+TEST(MessageWorld, StepsBehind32BitsDoNotMeet) {
+  Apart two(2);
+  two.options.firstStep = k32Bits - 1;
+  two.open();
+  std::vector<Status> status = two.onAll([&](Communicator &rank) {
+    rank.beginStep();
+    if (rank.rank() == 1)
+      rank.beginStep();
+    return sumNumbered(rank, 0);
+  });
+  std::string both = status[0].message() + status[1].message();
+  EXPECT_FALSE(status[0].ok());
+  EXPECT_FALSE(status[1].ok());
+  EXPECT_NE(both.find("in steps 4294967297 and 4294967296"), std::string::npos)
+      << both;
+}
+
 // Its number may be anything where another build runs.
 TEST(MessageWorld, ACallThatThereIsNotIsNamed) {
   Call own{Kind::AllReduce, 5, 3, 0, Algorithm::Ring}, other = own;
