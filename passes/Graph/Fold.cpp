@@ -40,6 +40,9 @@ struct FoldConstantOperands : OpInterfaceRewritePattern<ReferenceOpInterface> {
                                 PatternRewriter &rewriter) const override {
     if (op->hasTrait<OpTrait::ConstantLike>() || op->getNumOperands() == 0)
       return rewriter.notifyMatchFailure(op, "has no operands");
+    if (auto dropout = dyn_cast<DropoutOp>(op.getOperation());
+        dropout && dropout.getRate().convertToDouble() > 0)
+      return rewriter.notifyMatchFailure(op, "drops in training");
     SmallVector<ElementsAttr> values;
     bool allSplat = true;
     int64_t largest = 0;

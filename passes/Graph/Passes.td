@@ -8,12 +8,34 @@
 #define PASSES_GRAPH_PASSES_TD
 include "mlir/Pass/PassBase.td"
 
+def NumberDropoutsPass : Pass<"graph-number-dropouts", "::mlir::ModuleOp"> {
+  let summary = "Gives each dropout a stream of random numbers of its own";
+  let description = [{
+    Two dropouts of one tensor are two masks in training (multi-sample dropout,
+    two passes with shared weights): as equal ops they would become one. Those
+    that have a stream keep it. A rate of 0 draws nothing and gets none. Run it
+    before anything that makes equal ops one.
+
+    Before:
+    ```mlir
+    %1 = graph.dropout %0 {rate = 5.0e-1 : f64} : tensor<8x6xf32>
+    %2 = graph.dropout %0 {rate = 5.0e-1 : f64} : tensor<8x6xf32>
+    ```
+    After:
+    ```mlir
+    %1 = graph.dropout %0 {graph.stream = 0 : i64, rate = 5.0e-1 : f64} : tensor<8x6xf32>
+    %2 = graph.dropout %0 {graph.stream = 1 : i64, rate = 5.0e-1 : f64} : tensor<8x6xf32>
+    ```
+  }];
+}
+
 def FoldPass : Pass<"graph-fold", "::mlir::ModuleOp"> {
   let summary = "Evaluates what depends on constants alone, and canonicalizes";
   let description = [{
     An op whose operands are all constants is replaced by its value, if that has
     at most `max-elements` elements or is one number repeated. Broadcasts of
-    more than one number stay: the kernels repeat elements for free.
+    more than one number stay: the kernels repeat elements for free. A dropout
+    stays, too: its value is the operand in prediction alone.
 
     Before:
     ```mlir

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/RandomState.h"
+#include "mlir/IR/Matchers.h"
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
@@ -254,6 +255,17 @@ Value TrainingModePass::numberRows(GraphBuilder &g, RankedTensorType type,
   return g.add(g.mul(example, number(others * dim.inner)), inExample);
 }
 
+/// Of a tensor that depends on no example: its size alone tells.
+static bool hasRowAnExample(RankedTensorType type, int64_t batch) {
+  return type.getRank() > 0 && type.getDimSize(0) == batch;
+}
+
+static bool isConstant(Value value) {
+  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
+    value = broadcast.getOperand();
+  return matchPattern(value, m_Constant());
+}
+
 /// What the model itself draws follows the step that this one is; of a tensor
 /// with a row an example, each example draws by its number in the batch.
 void TrainingModePass::advanceDraws(ArrayRef<RandomUniformOp> draws, Value step,
@@ -264,7 +276,7 @@ void TrainingModePass::advanceDraws(ArrayRef<RandomUniformOp> draws, Value step,
     if (read && read->use_empty())
       read->erase();
     RankedTensorType type = draw.getType();
-    if (type.getRank() == 0 || type.getDimSize(0) != batch)
+    if (!hasRowAnExample(type, batch))
       continue;
     OpBuilder builder(draw);
     GraphBuilder g(builder, draw.getLoc());
@@ -310,22 +322,33 @@ void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
     copies = countCopies(entry, *batch);
   if (succeeded(batch))
     advanceDraws(draws, step, *batch, copies);
-  for (auto [index, op] : llvm::enumerate(dropouts)) {
+  // Those that nothing has numbered come behind those that have a stream.
+  int64_t next = 0;
+  for (DropoutOp op : dropouts)
+    if (auto stream = op->getAttrOfType<IntegerAttr>(kStreamAttr))
+      next = std::max(next, stream.getInt() + 1);
+  for (DropoutOp op : dropouts) {
     double rate = op.getRate().convertToDouble();
     OpBuilder builder(op);
     GraphBuilder g(builder, op.getLoc());
     auto type = cast<RankedTensorType>(op.getType());
     Value zero = g.zeros(type), kept = zero;
     if (rate < 1) {
-      // Layers draw from different streams, runs of one seed from the same.
-      uint64_t stream =
-          uint64_t(seed.getValue()) * 0x9E3779B97F4A7C15ull + index;
+      // Dropouts draw from different streams, runs of one seed from the same.
+      auto number = op->getAttrOfType<IntegerAttr>(kStreamAttr);
+      uint64_t stream = uint64_t(seed.getValue()) * 0x9E3779B97F4A7C15ull +
+                        (number ? number.getInt() : next++);
       Value rows;
       IntegerAttr dim;
-      if (auto known = examples.find(op.getResult());
-          known != examples.end() && succeeded(batch))
-        if ((rows = numberRows(g, type, known->second, *batch, copies)))
-          dim = builder.getI64IntegerAttr(known->second.dim);
+      std::optional<ExampleDim> known;
+      if (auto it = examples.find(op.getResult()); it != examples.end())
+        known = it->second;
+      else if (succeeded(batch) && hasRowAnExample(type, *batch) &&
+               isConstant(op.getOperand()))
+        known = ExampleDim{0, 1}; // ones, of which each example drops its own
+      if (known && succeeded(batch))
+        if ((rows = numberRows(g, type, *known, *batch, copies)))
+          dim = builder.getI64IntegerAttr(known->dim);
       Value draw = g.make<RandomUniformOp>(
           RankedTensorType::get(type.getShape(), builder.getF32Type()), step,
           rows, builder.getI64IntegerAttr(int64_t(stream)), dim);

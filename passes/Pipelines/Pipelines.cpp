@@ -17,6 +17,8 @@ using namespace mlir;
 using namespace mlir::dist;
 
 void mlir::dist::buildImportPipeline(OpPassManager &pm) {
+  // First: what follows makes equal ops one.
+  pm.addPass(createNumberDropoutsPass());
   // What importers spell out as constants and shape arithmetic goes first, so
   // that the layout pass sees only ops that stay.
   pm.addPass(createFoldPass());

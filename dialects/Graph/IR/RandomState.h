@@ -15,6 +15,9 @@ namespace mlir::dist::graph {
 /// importer reads it, training advances it.
 inline constexpr llvm::StringLiteral kStepCounter = "random/step";
 
+/// Of a dropout (an i64): which stream of random numbers it draws from.
+inline constexpr llvm::StringLiteral kStreamAttr = "graph.stream";
+
 } // namespace mlir::dist::graph
 
 #endif // DIALECTS_GRAPH_IR_RANDOMSTATE_H

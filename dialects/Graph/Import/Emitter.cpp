@@ -100,6 +100,10 @@ LogicalResult Emitter::runReference(Operation *op,
 bool Emitter::fold(Operation *op, SmallVectorImpl<Value> &results) {
   if (isa<ConstantOp>(op) || op->getNumOperands() == 0)
     return false;
+  // Its value is the operand in prediction alone.
+  if (auto dropout = dyn_cast<DropoutOp>(op);
+      dropout && dropout.getRate().convertToDouble() > 0)
+    return false;
   for (Value result : op->getResults())
     if (typeOf(result).getNumElements() > kFoldElements)
       return false;

@@ -239,6 +239,17 @@ MODELS = {
         tensor("w", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)]), tensor("tenth", [], [0.1]),
         tensor("ratio", [], [0.25]), tensor("train", [], [True], "?"),
         value(11, "x", ["n", 4]), value(12, "y", ["n", 4])),
+    # Two masks of one tensor, and a third of ones, a number an example.
+    "dropouts": lambda: model(
+        node("MatMul", ["x", "w"], ["m"], "fc"), node("Dropout", ["m", "ratio"], ["d"], "drop1"),
+        node("Dropout", ["m", "ratio"], ["e"], "drop2"), node("Sub", ["d", "e"], ["s"]),
+        node("Shape", ["x"], ["all"]), node("Slice", ["all", "zero", "one"], ["n"]),
+        node("Concat", ["n", "one"], ["form"], axis=0), node("Expand", ["unit", "form"], ["ones"]),
+        node("Dropout", ["ones", "ratio"], ["path"], "drop3"), node("Mul", ["m", "path"], ["p"]),
+        node("Add", ["s", "p"], ["y"]),
+        tensor("w", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)]), tensor("ratio", [], [0.5]),
+        tensor("zero", [1], [0], "q"), tensor("one", [1], [1], "q"), tensor("unit", [1, 1], [1.0]),
+        value(11, "x", ["n", 4]), value(12, "y", ["n", 4])),
     "draws": lambda: model(
         node("RandomUniform", [], ["u"], "uniform", shape=[1000], low=-2.0, high=2.0),
         node("RandomNormal", [], ["n"], "normal", shape=[1000], mean=1.0, scale=3.0),

@@ -66,3 +66,17 @@ func.func @empty(%x: tensor<2x0xf32>) -> (tensor<2xf32>, tensor<2xf32>, tensor<2
   %2 = graph.reduce product, %x {dims = array<i64: 1>} : (tensor<2x0xf32>) -> tensor<2xf32>
   return %1, %2, %0 : tensor<2xf32>, tensor<2xf32>, tensor<2x0xf32>
 }
+
+// In training it is no constant; one that never drops is.
+// CHECK-LABEL: func @dropout_stays
+func.func @dropout_stays() -> (tensor<2xf32>, tensor<2xf32>) {
+  // CHECK: %[[C:.+]] = graph.constant
+  // CHECK: %[[DROPPED:.+]] = graph.dropout %[[C]]
+  // CHECK: %[[TWICE:.+]] = graph.add %[[DROPPED]], %[[DROPPED]]
+  // CHECK: return %[[TWICE]], %[[C]]
+  %0 = graph.constant dense<[1.0, 2.0]> : tensor<2xf32>
+  %1 = graph.dropout %0 {rate = 0.5 : f64} : tensor<2xf32>
+  %2 = graph.add %1, %1 : tensor<2xf32>
+  %3 = graph.dropout %0 {rate = 0.0 : f64} : tensor<2xf32>
+  return %2, %3 : tensor<2xf32>, tensor<2xf32>
+}
