@@ -14,9 +14,6 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
-static Value isPositive(OnnxNode &n, Value x) {
-  return n.compare(ComparePredicate::GT, x, n.scalar(0, n.elementOf(x)));
-}
 static Value isNegative(OnnxNode &n, Value x) {
   return n.compare(ComparePredicate::LT, x, n.scalar(0, n.elementOf(x)));
 }
@@ -37,8 +34,19 @@ static Value softplus(OnnxNode &n, Value x) {
 static Value leakyRelu(OnnxNode &n, Value x, double alpha, double) {
   return n.select(isNegative(n, x), n.mul(x, alpha), x);
 }
+/// alpha (e^(x / scale) - 1) where `chosen`; 0 elsewhere, for the branch that a
+/// select leaves out has its derivative multiplied by 0: that may be no
+/// infinity.
+static Value expm1Where(OnnxNode &n, Value chosen, Value x, double alpha,
+                        double scale = 1) {
+  Value safe = n.select(chosen, x, n.splat(0, x));
+  if (scale != 1)
+    safe = n.div(safe, scale);
+  return n.mul(n.unary<Expm1Op>(safe), alpha);
+}
 static Value elu(OnnxNode &n, Value x, double alpha, double) {
-  return n.select(isNegative(n, x), n.mul(n.unary<Expm1Op>(x), alpha), x);
+  Value negative = isNegative(n, x);
+  return n.select(negative, expm1Where(n, negative, x, alpha), x);
 }
 static Value thresholdedRelu(OnnxNode &n, Value x, double alpha, double) {
   Type type = n.elementOf(x);
@@ -81,14 +89,17 @@ static LogicalResult importSelu(OnnxNode &n) {
   Value x = n.in(0);
   double alpha = n.floatAttr("alpha", 1.67326319217681884765625);
   double gamma = n.floatAttr("gamma", 1.05070102214813232421875);
-  Value negative = n.mul(n.unary<Expm1Op>(x), alpha);
-  return n.out(n.mul(n.select(isPositive(n, x), x, negative), gamma));
+  // At 0 the derivative is the left one's, as in PyTorch.
+  Value negative =
+      n.compare(ComparePredicate::LE, x, n.scalar(0, n.elementOf(x)));
+  return n.out(
+      n.mul(n.select(negative, expm1Where(n, negative, x, alpha), x), gamma));
 }
 static LogicalResult importCelu(OnnxNode &n) {
   Value x = n.in(0);
   double alpha = n.floatAttr("alpha", 1);
-  Value negative = n.mul(n.unary<Expm1Op>(n.div(x, alpha)), alpha);
-  return n.out(n.select(isNegative(n, x), negative, x));
+  Value negative = isNegative(n, x);
+  return n.out(n.select(negative, expm1Where(n, negative, x, alpha, alpha), x));
 }
 static LogicalResult importThresholdedRelu(OnnxNode &n) {
   return n.out(thresholdedRelu(n, n.in(0), n.floatAttr("alpha", 1), 0));
@@ -123,10 +134,14 @@ static LogicalResult importGelu(OnnxNode &n) {
   Value inner;
   if (form == "none")
     inner = n.unary<ErfOp>(n.mul(x, 0.70710678118654752));
-  else if (form == "tanh")
-    inner = n.tanh(n.mul(n.add(x, n.mul(n.mul(n.mul(x, x), x), 0.044715)),
-                         0.79788456080286536));
-  else
+  else if (form == "tanh") {
+    // From 10 on tanh is 1 to the last bit; the cube of more may be infinite,
+    // and its derivative 0 times that.
+    Value small = clampTo(n, x, -10, 10);
+    Value cube = n.mul(n.mul(small, small), small);
+    inner =
+        n.tanh(n.mul(n.add(small, n.mul(cube, 0.044715)), 0.79788456080286536));
+  } else
     return n.fail("approximate must be none or tanh, not '" + form + "'");
   return n.out(n.mul(n.mul(x, 0.5), n.add(inner, 1)));
 }

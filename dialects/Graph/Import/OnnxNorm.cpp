@@ -4,11 +4,30 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Import/OnnxNode.h"
+#include "dialects/Graph/Import/OnnxRoot.h"
 
 using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
+
+Value mlir::dist::graph::isZero(OnnxNode &n, Value x) {
+  return x ? n.compare(ComparePredicate::EQ, x, n.scalar(0, n.elementOf(x)))
+           : Value();
+}
+
+Value mlir::dist::graph::replaceZeros(OnnxNode &n, Value x) {
+  return x ? n.select(isZero(n, x), n.scalar(1, n.elementOf(x)), x) : Value();
+}
+
+Value mlir::dist::graph::rootOfSum(OnnxNode &n, Value sum, double p) {
+  if (!sum || p == 1)
+    return sum;
+  Type element = n.elementOf(sum);
+  Value safe = replaceZeros(n, sum);
+  Value root =
+      p == 2 ? n.sqrt(safe) : n.binary<PowOp>(safe, n.scalar(1 / p, element));
+  return n.select(isZero(n, sum), n.scalar(0, element), root);
+}
 
 /// Statistics are computed in f32, those of f64 in f64.
 static Type statisticsType(OnnxNode &n, Value x) {
@@ -185,7 +204,7 @@ static LogicalResult importMeanVarianceNormalization(OnnxNode &n) {
     return failure();
   Value centered = n.sub(x, n.mean(x, *dims, true));
   Value variance = n.mean(n.mul(centered, centered), *dims, true);
-  return n.out(n.div(centered, n.add(n.sqrt(variance), 1e-9)));
+  return n.out(n.div(centered, n.add(rootOfSum(n, variance, 2), 1e-9)));
 }
 
 static LogicalResult importLpNormalization(OnnxNode &n) {
@@ -196,16 +215,14 @@ static LogicalResult importLpNormalization(OnnxNode &n) {
     return failure();
   if (p != 1 && p != 2)
     return n.fail("p must be 1 or 2");
-  Value norm = n.reduce(
-      Reduction::Sum, p == 1 ? n.unary<AbsOp>(x) : n.mul(x, x), {*axis}, true);
-  if (p == 2)
-    norm = n.sqrt(norm);
-  if (!norm)
+  Value sum = n.reduce(Reduction::Sum, p == 1 ? n.unary<AbsOp>(x) : n.mul(x, x),
+                       {*axis}, true);
+  if (!sum)
     return failure();
-  // A row of zeros stays one.
-  Value zero = n.scalar(0, n.elementOf(x));
-  Value empty = n.compare(ComparePredicate::EQ, norm, zero);
-  return n.out(n.select(empty, zero, n.div(x, norm)));
+  // A row of zeros stays one, and its derivative is 0.
+  Value norm = rootOfSum(n, sum, p);
+  return n.out(n.select(isZero(n, norm), n.scalar(0, n.elementOf(x)),
+                        n.div(x, replaceZeros(n, norm))));
 }
 
 /// x / (bias + alpha / size * sum of squares over nearby channels)^beta.

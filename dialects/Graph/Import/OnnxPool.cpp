@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/OnnxRoot.h"
 #include "dialects/Graph/Import/OnnxWindow.h"
 
 using namespace mlir;
@@ -132,13 +133,6 @@ static Value powerOf(OnnxNode &n, Value x, double p) {
     return n.mul(x, x);
   return n.binary<PowOp>(x, n.scalar(p, n.elementOf(x)));
 }
-static Value rootOf(OnnxNode &n, Value x, double p) {
-  if (p == 1)
-    return x;
-  if (p == 2)
-    return n.sqrt(x);
-  return n.binary<PowOp>(x, n.scalar(1 / p, n.elementOf(x)));
-}
 
 /// (sum |x|^p)^(1/p), the sum by the mean with the padding counted as zeros.
 static LogicalResult importLpPool(OnnxNode &n) {
@@ -155,7 +149,7 @@ static LogicalResult importLpPool(OnnxNode &n) {
   for (int64_t size : window->sizes)
     elements *= size;
   Value sum = n.mul(n.make<AvgPoolOp>({power}, attributes), elements);
-  return n.out(rootOf(n, sum, p));
+  return n.out(rootOfSum(n, sum, p));
 }
 
 static FailureOr<SmallVector<int64_t>> spatialDims(OnnxNode &n) {
@@ -180,7 +174,7 @@ static LogicalResult importGlobalLpPool(OnnxNode &n) {
   if (p < 1)
     return n.fail("p must be 1 or more");
   Value power = powerOf(n, n.unary<AbsOp>(n.in(0)), p);
-  return n.out(rootOf(n, n.reduce(Reduction::Sum, power, *dims, true), p));
+  return n.out(rootOfSum(n, n.reduce(Reduction::Sum, power, *dims, true), p));
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxPoolOps() {

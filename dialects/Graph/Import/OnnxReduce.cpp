@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Import/OnnxNode.h"
+#include "dialects/Graph/Import/OnnxRoot.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -52,7 +52,15 @@ static Value logSumExp(OnnxNode &n, Value x, const ReducedDims &r) {
   Value infinite = n.make<IsInfOp>({top});
   top = n.select(infinite, n.splat(0, top), top);
   Value sum = n.reduce(Reduction::Sum, n.exp(n.sub(x, top)), r.dims, true);
-  Value result = n.add(n.log(sum), top);
+  if (!sum)
+    return {};
+  // Where every number is -inf, so is the result, and the derivative 0.
+  Value log = n.log(replaceZeros(n, sum));
+  log = n.select(
+      isZero(n, sum),
+      n.scalar(-std::numeric_limits<double>::infinity(), n.elementOf(sum)),
+      log);
+  Value result = n.add(log, top);
   if (!result || r.keepDims)
     return result;
   SmallVector<int64_t> shape;
@@ -100,7 +108,7 @@ template <Form form> static LogicalResult importReduce(OnnxNode &n) {
       Value total = n.sqrt(sum(square(n, n.convert(x, wide))));
       return n.out(n.convert(total, n.elementOf(x)));
     }
-    return n.out(n.sqrt(sum(square(n, x))));
+    return n.out(rootOfSum(n, sum(square(n, x)), 2));
   }
   case Form::SumSquare:
     return n.out(sum(square(n, x)));

@@ -159,6 +159,32 @@ def shapes():
         value(11, "x", ["batch", 2, 3]), value(12, "y", ["batch", 6]))
 
 
+def guarded():
+    """Functions whose formula has a branch or a root that is infinite where another one counts: of
+    numbers up to 1e20, and of rows of which some are zeros, or -inf."""
+    large = [("Elu", {}), ("Selu", {}), ("Celu", {"alpha": 0.1}), ("Gelu", {"approximate": "tanh"}), ("Gelu", {}),
+             ("Softplus", {}), ("Mish", {}), ("HardSwish", {}), ("HardSigmoid", {}), ("Softsign", {}),
+             ("Sigmoid", {}), ("Tanh", {}), ("Shrink", {}), ("ThresholdedRelu", {}), ("LogSoftmax", {})]
+    rows = [("LpNormalization", {"p": 1}), ("LpNormalization", {}), ("MeanVarianceNormalization", {"axes": [1]})]
+    pools = [("LpPool", {"kernel_shape": [2], "strides": [2]}), ("GlobalLpPool", {"p": 3})]
+    parts = [(op, "a", more) for op, more in large] + [(op, "z", more) for op, more in rows] \
+        + [(op, "z3", more) for op, more in pools]
+    return model(
+        node("Mul", ["x", "w"], ["xw"], "scaled"), node("Mul", ["xw", "sizes"], ["a"]),
+        node("Constant", [], ["sizes"], value_floats=[1.0, 1e3, 1e5, 1e20]),
+        node("Slice", ["x", "zero", "one", "one"], ["first"]), node("Greater", ["first", "half"], ["isAny"]),
+        node("Cast", ["isAny"], ["any"], to=1), node("Mul", ["xw", "any"], ["z"]),
+        node("Unsqueeze", ["z", "one"], ["z3"]), node("Log", ["any"], ["mask"]), node("Add", ["z", "mask"], ["l"]),
+        node("ReduceL2", ["z", "one"], ["length"], "length", keepdims=1),
+        node("ReduceLogSumExp", ["l", "one"], ["lse"], "lse", keepdims=1), node("Exp", ["lse"], ["elements"]),
+        *[node(op, [x], [f"p{i}"], f"{op}{i}", **more) for i, (op, x, more) in enumerate(parts)],
+        *[node("Flatten", [f"p{i}"], [f"q{i}"]) for i in range(len(parts))],
+        node("Concat", [f"q{i}" for i in range(len(parts))] + ["length", "elements"], ["y"], axis=1),
+        tensor("w", [4], [0.5, 0.6, 0.7, 0.8]), tensor("half", [], [0.0]),
+        tensor("zero", [1], [0], "q"), tensor("one", [1], [1], "q"),
+        value(11, "x", ["n", 4]), value(12, "y", ["n", 77]), opset=20)
+
+
 def unary(op, *extra, inputs=("x",), opset=17, **attributes):
     return model(node(op, inputs, ["y"], "n", **attributes), *extra,
                  value(11, "x", [2, 3]), value(12, "y", [2, 3]), opset=opset)
@@ -173,6 +199,7 @@ MODELS = {
     "inputs": inputs,
     "stacked": stacked,
     "norms": norms,
+    "guarded": guarded,
     "sharded": lambda: sharded(fc1=split("w1", (-1, 2)), fc2=split("h", (1, 2))),
     "sharded-many": lambda: sharded(fc1=split("w1", (1, 4))),
     "sharded-axis": lambda: sharded(fc1=split("w1", (2, 2))),
