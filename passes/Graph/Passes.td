@@ -420,8 +420,9 @@ def MixedPrecisionPass : Pass<"graph-mixed-precision", "::mlir::ModuleOp"> {
     Before differentiation, so that the backward pass follows. Contractions
     (products that are summed) take their operands in `precision`, and ops that
     only carry such values on (bias, reshape, residual sums) stay in it; norms,
-    softmax, losses and other sums are in f32, as are variables, to which
-    gradients come back in f32.
+    softmax, scans, losses and other sums are in f32, and so is what adds up the
+    cotangents of an element that is looked up more than once, as are variables,
+    to which gradients come back in f32.
 
     Before: `%0 = graph.dot_general %x, %w : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>`
     After, with `precision=bf16`:

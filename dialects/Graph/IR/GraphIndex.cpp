@@ -26,12 +26,21 @@ void GraphDialect::registerIndexOps() {
 #include "dialects/Graph/IR/GraphIndexOps.cpp.inc"
 
 /// Operand cotangent only, and only for floats: builds it with `fn`.
-static LogicalResult pushGatherCotangent(RankedTensorType type, Value dy,
-                                         ArrayRef<bool> wanted,
-                                         SmallVectorImpl<Value> &cotangents,
-                                         llvm::function_ref<Value()> fn) {
-  bool isNeeded = dy && wanted[0] && isa<FloatType>(type.getElementType());
-  cotangents.push_back(isNeeded ? fn() : Value());
+/// `scatter` adds updates to a tensor. Sums of types narrower than f32 are in
+/// f32, and rounded once: a thousand ones added one by one are 256 in bf16.
+static LogicalResult
+pushGatherCotangent(GraphBuilder g, RankedTensorType type, Value dy,
+                    ArrayRef<bool> wanted, SmallVectorImpl<Value> &cotangents,
+                    llvm::function_ref<Value(Value, Value)> scatter) {
+  auto element = dyn_cast<FloatType>(type.getElementType());
+  Value sum;
+  if (dy && wanted[0] && element) {
+    Type wide = element.getWidth() < 32 ? FloatType(g.getBuilder().getF32Type())
+                                        : element;
+    sum = g.convert(scatter(g.zeros(type.clone(wide)), g.convert(dy, wide)),
+                    element);
+  }
+  cotangents.push_back(sum);
   cotangents.push_back({});
   return success();
 }
@@ -57,12 +66,11 @@ LogicalResult GatherOp::differentiate(OpBuilder &builder,
                                       ValueRange resultCotangents,
                                       ArrayRef<bool> wanted,
                                       SmallVectorImpl<Value> &cotangents) {
-  auto type = getOperand().getType();
+  GraphBuilder g(builder, getLoc());
   return pushGatherCotangent(
-      type, resultCotangents[0], wanted, cotangents, [&] {
-        GraphBuilder g(builder, getLoc());
-        return g.make<ScatterAddOp>(g.zeros(type), getIndices(),
-                                    resultCotangents[0], getAxis());
+      g, getOperand().getType(), resultCotangents[0], wanted, cotangents,
+      [&](Value zeros, Value dy) -> Value {
+        return g.make<ScatterAddOp>(zeros, getIndices(), dy, getAxis());
       });
 }
 
@@ -153,13 +161,12 @@ LogicalResult
 GatherElementsOp::differentiate(OpBuilder &builder, ValueRange resultCotangents,
                                 ArrayRef<bool> wanted,
                                 SmallVectorImpl<Value> &cotangents) {
-  auto type = getOperand().getType();
+  GraphBuilder g(builder, getLoc());
   return pushGatherCotangent(
-      type, resultCotangents[0], wanted, cotangents, [&] {
-        GraphBuilder g(builder, getLoc());
-        return g.make<ScatterElementsOp>(ScatterKind::Add, g.zeros(type),
-                                         getIndices(), resultCotangents[0],
-                                         getAxis());
+      g, getOperand().getType(), resultCotangents[0], wanted, cotangents,
+      [&](Value zeros, Value dy) -> Value {
+        return g.make<ScatterElementsOp>(ScatterKind::Add, zeros, getIndices(),
+                                         dy, getAxis());
       });
 }
 
@@ -237,12 +244,11 @@ LogicalResult GatherNDOp::differentiate(OpBuilder &builder,
                                         ValueRange resultCotangents,
                                         ArrayRef<bool> wanted,
                                         SmallVectorImpl<Value> &cotangents) {
-  auto type = getOperand().getType();
+  GraphBuilder g(builder, getLoc());
   return pushGatherCotangent(
-      type, resultCotangents[0], wanted, cotangents, [&] {
-        GraphBuilder g(builder, getLoc());
-        return g.make<ScatterNDOp>(ScatterKind::Add, g.zeros(type),
-                                   getIndices(), resultCotangents[0],
+      g, getOperand().getType(), resultCotangents[0], wanted, cotangents,
+      [&](Value zeros, Value dy) -> Value {
+        return g.make<ScatterNDOp>(ScatterKind::Add, zeros, getIndices(), dy,
                                    getBatchDims());
       });
 }

@@ -77,6 +77,16 @@ static FailureOr<ScatterKind> readScatterKind(OnnxNode &n, int64_t since) {
   return n.fail("reduction '" + name + "' is not known");
 }
 
+/// The type that updates are combined in: sums and products of types narrower
+/// than f32 are in f32, and rounded once.
+static Type getCombinedType(OnnxNode &n, ScatterKind kind, Value x) {
+  auto element = dyn_cast<FloatType>(n.elementOf(x));
+  bool accumulates = kind == ScatterKind::Add || kind == ScatterKind::Mul;
+  return accumulates && element && element.getWidth() < 32
+             ? Type(Float32Type::get(n.getContext()))
+             : n.elementOf(x);
+}
+
 static LogicalResult importScatterElements(OnnxNode &n) {
   Value x = n.in(0), indices = n.in(1), updates = n.in(2);
   FailureOr<ScatterKind> kind = readScatterKind(n, 16);
@@ -91,10 +101,12 @@ static LogicalResult importScatterElements(OnnxNode &n) {
     fits = d == *axis || n.shapeOf(indices)[d] <= n.shapeOf(x)[d];
   if (!fits)
     return n.fail("shapes of data, indices and updates do not fit");
-  return n.out(n.make<ScatterElementsOp>(
-      {x, indices, updates},
+  Type wide = getCombinedType(n, *kind, x);
+  Value result = n.make<ScatterElementsOp>(
+      {n.convert(x, wide), indices, n.convert(updates, wide)},
       {n.attr("kind", ScatterKindAttr::get(n.getContext(), *kind)),
-       n.i64("axis", *axis)}));
+       n.i64("axis", *axis)});
+  return n.out(n.convert(result, n.elementOf(x)));
 }
 
 static LogicalResult importScatterND(OnnxNode &n) {
@@ -110,10 +122,12 @@ static LogicalResult importScatterND(OnnxNode &n) {
   if (ArrayRef<int64_t>(expected) != n.shapeOf(updates) ||
       n.elementOf(updates) != n.elementOf(x))
     return n.fail("updates do not fit data and indices");
-  return n.out(n.make<ScatterNDOp>(
-      {x, indices, updates},
+  Type wide = getCombinedType(n, *kind, x);
+  Value result = n.make<ScatterNDOp>(
+      {n.convert(x, wide), indices, n.convert(updates, wide)},
       {n.attr("kind", ScatterKindAttr::get(n.getContext(), *kind)),
-       n.i64("batch_dims", 0)}));
+       n.i64("batch_dims", 0)});
+  return n.out(n.convert(result, n.elementOf(x)));
 }
 
 /// on where a position along `axis` is the index, off elsewhere.

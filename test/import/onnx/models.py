@@ -59,7 +59,7 @@ def split(name, *dims):
 
 
 def tensor(name, dims, values, kind="f"):
-    types = {"f": 1, "q": 7, "i": 6, "?": 9}
+    types = {"f": 1, "q": 7, "i": 6, "?": 9, "e": 10}
     raw = struct.pack("<%d%s" % (len(values), kind), *values)
     return sub(5, b"".join(num(1, d) for d in dims) + num(2, types[kind]) + sub(8, name) + sub(9, raw))
 
@@ -277,6 +277,20 @@ MODELS = {
         tensor("w", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)]), tensor("ratio", [], [0.5]),
         tensor("zero", [1], [0], "q"), tensor("one", [1], [1], "q"), tensor("unit", [1, 1], [1.0]),
         value(11, "x", ["n", 4]), value(12, "y", ["n", 4])),
+    # 600 updates on one element.
+    "scatters": lambda: model(
+        node("ScatterElements", ["x", "columns", "many"], ["a"], "add", axis=1, reduction="add"),
+        node("ScatterND", ["a", "places", "few"], ["b"], "mul", reduction="mul"),
+        node("ScatterElements", ["b", "columns", "many"], ["y"], "max", axis=1, reduction="max"),
+        tensor("columns", [2, 600], [0] * 1200, "q"), tensor("many", [2, 600], [1.0] * 1200, "e"),
+        tensor("places", [3, 2], [0, 1, 1, 1, 0, 1], "q"), tensor("few", [3], [0.5, 2.0, 3.0], "e"),
+        value(11, "x", [2, 600], 10), value(12, "y", [2, 600], 10)),
+    "lookups": lambda: model(
+        node("MatMul", ["x", "w"], ["h"], "fc1"), node("Gather", ["h", "rows"], ["many"], "lookup", axis=1),
+        node("MatMul", ["many", "v"], ["o"], "fc2"), node("ReduceMean", ["o"], ["y"], "mean", axes=[1], keepdims=0),
+        tensor("w", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)]),
+        tensor("v", [4, 2], [(5 * j % 7 - 3) / 10 for j in range(8)]), tensor("rows", [600], [0] * 600, "q"),
+        value(11, "x", ["n", 3, 4]), value(12, "y", ["n", 2])),
     "draws": lambda: model(
         node("RandomUniform", [], ["u"], "uniform", shape=[1000], low=-2.0, high=2.0),
         node("RandomNormal", [], ["n"], "normal", shape=[1000], mean=1.0, scale=3.0),

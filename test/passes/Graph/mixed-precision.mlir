@@ -42,3 +42,15 @@ func.func @apart(%x: tensor<2x4xf32>, %y: tensor<2x4xf64>, %z: tensor<4x2xf64>) 
   %1 = graph.dot_general %y, %z {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x4xf64>, tensor<4x2xf64>) -> tensor<2x2xf64>
   return %0, %1 : tensor<2x4xf32>, tensor<2x2xf64>
 }
+
+// Each result of a scan is a sum over a dim: it stays f32 where what it adds is
+// low.
+// CHECK-LABEL: func @scan
+// CHECK: graph.dot_general {{.*}} -> tensor<2x8xbf16>
+// CHECK: graph.cumsum {{.*}} : tensor<2x8xf32>
+// CHECK: return
+func.func @scan(%x: tensor<2x4xf32>, %w: tensor<4x8xf32> {graph.variable = @w}) -> tensor<2x8xf32> {
+  %0 = graph.dot_general %x, %w {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 0>} : (tensor<2x4xf32>, tensor<4x8xf32>) -> tensor<2x8xf32>
+  %1 = graph.cumsum %0 {axis = 1 : i64} : tensor<2x8xf32>
+  return %1 : tensor<2x8xf32>
+}
