@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdlib>
+#include <optional>
 #include <set>
 
 namespace dist {
@@ -65,11 +66,80 @@ static std::vector<int64_t> withoutUnits(const std::vector<int64_t> &shape) {
   return rest;
 }
 
+static bool isFlat(const std::vector<int64_t> &shape) {
+  return withoutUnits(shape).size() <= 1;
+}
+
+/// Whether the model's images have their channels first. What tells: the dims
+/// of space are alike, and no more channels than colours are told from space.
+/// None where neither tells, or one denies the other.
+static std::optional<bool> findChannelsFirst(const std::vector<int64_t> &to) {
+  if (to.size() != 3)
+    return std::nullopt;
+  auto decide = [](bool first, bool last) {
+    return first == last ? std::nullopt : std::optional<bool>(first);
+  };
+  std::optional<bool> bySpace = decide(to[1] == to[2], to[0] == to[1]);
+  std::optional<bool> byColours = decide(to[0] <= 4, to[2] <= 4);
+  if (bySpace && byColours && *bySpace != *byColours)
+    return std::nullopt;
+  return bySpace ? bySpace : byColours;
+}
+
+/// The dims of `shape` with its channels moved to the other end.
+static std::vector<int64_t> moveChannels(std::vector<int64_t> shape,
+                                         bool toFront) {
+  if (toFront)
+    std::rotate(shape.begin(), shape.end() - 1, shape.end());
+  else
+    std::rotate(shape.begin(), shape.begin() + 1, shape.end());
+  return shape;
+}
+
+/// The dims of the file's examples, of which `from` has been read: a flat
+/// example's are the model's, in the order that --layout tells. Without that it
+/// is taken as the model has it.
+static Status findImageDims(const Column &column, const std::string *layout,
+                            std::vector<int64_t> from,
+                            std::vector<int64_t> *out) {
+  const std::vector<int64_t> &to = column.exampleShape;
+  *out = std::move(from);
+  // Without a dim of channels there is one, and nothing to move.
+  if (!layout || to.size() < 3 || isFlat(to) ||
+      elementCount(*out) != elementCount(to))
+    return Status();
+  bool last = *layout == "NHWC", flat = isFlat(*out);
+  // All dims alike: the same ones, whether channels are moved or not.
+  bool cube = *out == to && moveChannels(to, last) == to;
+  if (!flat && !cube)
+    return Status();
+  std::optional<bool> first = findChannelsFirst(to);
+  if (!first)
+    return unfit("cannot tell where the model has its channels", column.name,
+                 "--layout moves those of " +
+                     std::string(flat ? "flat examples" : "the file") +
+                     " to the first or to the last dim of " + toString(to),
+                 flat ? "leave --layout out if the file has the model's order, "
+                        "else give examples that have their dims, e.g. a .npy"
+                      : "leave --layout out if the file has the model's order, "
+                        "else transpose the data");
+  *out = *first == last ? moveChannels(to, /*toFront=*/!last) : to;
+  return Status();
+}
+
 /// Fits the file's example shape to the argument's: equal, equal but for dims
 /// of 1, flat on one side, or with the channels moved.
 static Status fitShape(Column &column, const std::string *layout) {
-  std::vector<int64_t> from(column.array.shape.begin() + 1,
-                            column.array.shape.end());
+  if (layout && *layout != "NHWC" && *layout != "NCHW")
+    return Status::error(StatusCode::InvalidArgument, "wrong option value",
+                         "--layout",
+                         "expected NHWC or NCHW for '" + column.name +
+                             "', but got '" + *layout + "'",
+                         "write " + column.name + "=NHWC");
+  std::vector<int64_t> from;
+  DIST_RETURN_IF_ERROR(findImageDims(
+      column, layout,
+      {column.array.shape.begin() + 1, column.array.shape.end()}, &from));
   const std::vector<int64_t> &to = column.exampleShape;
   auto refused = [&](const std::string &todo) {
     return unfit("data do not fit the model", column.name,
@@ -77,12 +147,6 @@ static Status fitShape(Column &column, const std::string *layout) {
                      toString(from),
                  todo);
   };
-  if (layout && *layout != "NHWC" && *layout != "NCHW")
-    return Status::error(StatusCode::InvalidArgument, "wrong option value",
-                         "--layout",
-                         "expected NHWC or NCHW for '" + column.name +
-                             "', but got '" + *layout + "'",
-                         "write " + column.name + "=NHWC");
   bool last = layout && *layout == "NHWC";
   if (from.size() >= 3) {
     column.channelCount = last ? from.back() : from.front();
@@ -90,11 +154,7 @@ static Status fitShape(Column &column, const std::string *layout) {
         last ? 1 : elementCount({from.begin() + 1, from.end()});
   }
   if (layout && from.size() >= 3) {
-    std::vector<int64_t> moved = from;
-    if (last)
-      std::rotate(moved.begin(), moved.end() - 1, moved.end());
-    else
-      std::rotate(moved.begin(), moved.begin() + 1, moved.end());
+    std::vector<int64_t> moved = moveChannels(from, /*toFront=*/last);
     if (moved == to && from != moved) {
       column.transposed = true;
       column.toChannelsLast = !last;
@@ -105,15 +165,11 @@ static Status fitShape(Column &column, const std::string *layout) {
   }
   if (from == to || withoutUnits(from) == withoutUnits(to))
     return Status();
-  bool flat = withoutUnits(from).size() <= 1 || withoutUnits(to).size() <= 1;
-  if (flat && elementCount(from) == elementCount(to))
+  if ((isFlat(from) || isFlat(to)) && elementCount(from) == elementCount(to))
     return Status();
-  if (!layout && from.size() == to.size() && from.size() >= 3) {
-    std::vector<int64_t> moved = from;
-    std::rotate(moved.begin(), moved.end() - 1, moved.end());
-    if (moved == to)
-      return refused("give --layout " + column.name + "=NHWC");
-  }
+  if (!layout && from.size() == to.size() && from.size() >= 3 &&
+      moveChannels(from, /*toFront=*/true) == to)
+    return refused("give --layout " + column.name + "=NHWC");
   // Class numbers, where the loss takes a row of probabilities.
   if (column.label && from.empty() && to.size() == 1)
     return refused("if labels are numbers of classes, compile with --loss "
@@ -144,9 +200,12 @@ static Status setPreprocessing(const DataOptions &options, Column &column,
       return Status::error(
           StatusCode::InvalidArgument, "wrong option value", option,
           "'" + column.name + "' has " + std::to_string(column.channelCount) +
-              " channels, but " + std::to_string(target->size()) +
-              " numbers are given",
-          "give one number or one a channel");
+              (column.channelCount == 1 ? " channel" : " channels") + ", but " +
+              std::to_string(target->size()) + " numbers are given",
+          layout ? "give one number or one a channel"
+                 : "give one number or one a channel; --layout " + column.name +
+                       "=NHWC or NCHW tells where the file has its channels, "
+                       "of flat examples, too");
   }
   for (double value : p.std)
     if (value == 0)

@@ -76,6 +76,68 @@ TEST_F(DataTest, ChannelsMoveByLayout) {
   EXPECT_EQ(example(*data, 0), (std::vector<float>{0, 3, 0, 1.5f, 0, 0.75f}));
 }
 
+TEST_F(DataTest, FlatExamplesHaveTheirChannelsWhereLayoutTells) {
+  // A 2x2 image of 3 channels, channels last: in a TFRecord, and as a row.
+  std::ofstream(file("d.tfrecord"), std::ios::binary) << record(
+      {{"x", strings({std::string("\0\1\2\3\4\5\6\7\10\11\12\13", 12)})},
+       {"y", integers({0})}});
+  std::ofstream(file("d.csv")) << "0,1,2,3,4,5,6,7,8,9,10,11,0\n";
+  const std::vector<float> last = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11},
+                           first = {0, 3, 6, 9, 1, 4, 7, 10, 2, 5, 8, 11};
+  for (const char *name : {"d.tfrecord", "d.csv"}) {
+    DataOptions options;
+    options.spec = file(name);
+    auto read = [&](std::vector<int64_t> shape) {
+      return example(*opened(options, entry(shape)), 0);
+    };
+    EXPECT_EQ(read({4, 3, 2, 2}), last); // as the model has it
+    options.layout["x"] = "NHWC";
+    EXPECT_EQ(read({4, 3, 2, 2}), first);
+    EXPECT_EQ(read({4, 2, 2, 3}), last);
+    EXPECT_EQ(read({4, 12}), last); // no channels
+    options.mean["x"] = "0,1,2";
+    EXPECT_EQ(read({4, 3, 2, 2}),
+              (std::vector<float>{0, 3, 6, 9, 0, 3, 6, 9, 0, 3, 6, 9}));
+    options.layout["x"] = "NCHW";
+    options.mean["x"] = "0,4,8";
+    EXPECT_EQ(read({4, 3, 2, 2}),
+              (std::vector<float>{0, 1, 2, 3, 0, 1, 2, 3, 0, 1, 2, 3}));
+    EXPECT_EQ(read({4, 2, 2, 3}),
+              (std::vector<float>{0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 3}));
+    options.layout.clear();
+    EXPECT_NE(error(options, entry({4, 3, 2, 2})).find("--layout image=NHWC"),
+              std::string::npos);
+  }
+}
+
+TEST_F(DataTest, LayoutIsRefusedWhereDimsDoNotTellTheChannels) {
+  auto y = npy("y.npy", manifest::U8, {1}, counting(1));
+  auto refuses = [&](std::vector<int64_t> shape, std::vector<int64_t> to) {
+    shape.insert(shape.begin(), 1);
+    to.insert(to.begin(), 4);
+    DataOptions options;
+    options.spec = "x=" +
+                   npy("x.npy", manifest::U8, shape,
+                       counting(size_t(elementCount(shape)))) +
+                   ",y=" + y;
+    opened(options, entry(to));
+    options.layout["x"] = "NHWC";
+    std::unique_ptr<Dataset> data;
+    Status status = Dataset::open(options, entry(to), &data);
+    return status.message().find("where the model has its channels") !=
+           std::string::npos;
+  };
+  EXPECT_FALSE(refuses({90}, {3, 5, 6}) || refuses({90}, {5, 6, 3}));
+  EXPECT_TRUE(refuses({60}, {3, 5, 4})); // either could be colours
+  EXPECT_TRUE(refuses({210}, {5, 6, 7}));
+  EXPECT_TRUE(refuses({20}, {2, 2, 5})); // 2 channels, or 5 of a square
+  EXPECT_TRUE(refuses({24}, {1, 2, 3, 4}));
+  EXPECT_TRUE(refuses({27}, {3, 3, 3}));
+  EXPECT_TRUE(refuses({3, 3, 3}, {3, 3, 3}));
+  // Two dims are an image of one channel.
+  EXPECT_FALSE(refuses({4, 5}, {4, 5}) || refuses({20}, {4, 5}));
+}
+
 TEST_F(DataTest, CsvAndArchives) {
   std::ofstream(file("d.csv")) << "a,b,label\n1,2,0\n3,4,1\n";
   DataOptions options;

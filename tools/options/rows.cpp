@@ -436,8 +436,11 @@ static void addDataOptions(Table &table, Options &o) {
               &o.mean);
   table.named("--std", "NAME=NUMBER,...", "divides, one or one a channel",
               &o.std);
-  table.named("--layout", "NAME=NHWC|NCHW", "dims of the file's images",
-              &o.layout);
+  table.named(
+      "--layout", "NAME=NHWC|NCHW",
+      "dims of the file's images; flat examples (TFRecord, .csv) have the "
+      "model's dims in this order, without it the model's own order",
+      &o.layout);
   table.usedBy("fit");
   table.flag("--cache", "keeps decoded examples in memory", &o.cache);
   table.integer("--prefetch", "batches made ready ahead (default 2)", 0,
