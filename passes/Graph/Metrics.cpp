@@ -9,6 +9,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "passes/Graph/Metrics.h"
+#include <limits>
 
 using namespace mlir;
 using namespace mlir::dist::graph;
@@ -88,12 +89,23 @@ static Value buildAccuracy(GraphBuilder &g, const LossInputs &in,
                 : buildCategoricalAccuracy(g, in, spec, emitError);
 }
 
+/// The op that the output comes out of, seen through conversions.
+static Operation *findLastOp(const LossInputs &in) {
+  Operation *last = in.prediction.getDefiningOp();
+  while (isa_and_nonnull<ConvertOp>(last))
+    last = last->getOperand(0).getDefiningOp();
+  return last;
+}
+
 static Value buildTopK(GraphBuilder &g, const LossInputs &in,
                        const TrainingSpec &spec, EmitError emitError) {
   if (!checkClasses(in, spec.getName(), emitError))
     return nullptr;
   // As tf.math.in_top_k: right if fewer than k classes score higher than the
-  // label's, so that equals count as found.
+  // label's, so that equals count as found. Wrong if an output is no finite
+  // number, which counts as k that are higher: no score is above NaN, and a
+  // model that diverged would be right everywhere.
+  const double infinity = std::numeric_limits<double>::infinity();
   Value scores = getScores(in);
   RankedTensorType type = typeOf(scores);
   int64_t last = type.getRank() - 1;
@@ -104,10 +116,22 @@ static Value buildTopK(GraphBuilder &g, const LossInputs &in,
   Value score = g.sum(g.select(isLabel, scores, g.like(scores, 0)), {last});
   Value higher = g.compare(ComparePredicate::GT, scores,
                            g.broadcastOver(score, type.getShape(), {last}));
-  Value rank = g.sum(toNumber(g, higher, in), {last});
-  return toNumber(
+  // Of a logit of -inf (classes that are masked) these make a finite 0.
+  bool mayMask = isa_and_nonnull<SoftmaxOp, LogisticOp>(findLastOp(in));
+  Value size = mayMask ? scores : g.make<AbsOp>(scores);
+  Value isFinite =
+      g.compare(ComparePredicate::LT, size, g.like(size, infinity));
+  higher = toNumber(g, higher, in);
+  Value rank =
+      g.sum(g.select(isFinite, higher, g.like(higher, spec.get("k"))), {last});
+  Value found = toNumber(
       g, g.compare(ComparePredicate::LT, rank, g.like(rank, spec.get("k"))),
       in);
+  if (!mayMask)
+    return found;
+  Value hasLabel =
+      g.compare(ComparePredicate::GT, score, g.like(score, -infinity));
+  return g.mul(found, toNumber(g, hasLabel, in));
 }
 
 static bool checkDense(const LossInputs &in, const TrainingSpec &spec,
@@ -136,9 +160,7 @@ static Value buildMaeMetric(GraphBuilder &g, const LossInputs &in,
 
 /// The output as probabilities, one an element.
 static Value getProbabilities(GraphBuilder &g, const LossInputs &in) {
-  Operation *last = in.prediction.getDefiningOp();
-  while (isa_and_nonnull<ConvertOp>(last))
-    last = last->getOperand(0).getDefiningOp();
+  Operation *last = findLastOp(in);
   if (isa_and_nonnull<LogSoftmaxOp>(last))
     return g.exp(in.prediction);
   bool isLogit = in.logits && !isa_and_nonnull<LogisticOp, SoftmaxOp>(last);
@@ -156,6 +178,7 @@ static Value buildAuc(GraphBuilder &g, const LossInputs &in,
   int64_t bins = int64_t(spec.get("thresholds")) - 1;
   Value bin = g.add(g.make<CeilOp>(g.mul(probability, double(bins))), -1.0);
   bin = g.max(g.min(bin, g.like(bin, double(bins - 1))), g.like(bin, 0));
+  // NaN becomes 0: it is scored as the least.
   bin = g.convert(bin, g.getBuilder().getI64Type());
   // Each example's row: the bins of positives, then those of negatives.
   Value label = g.convert(in.label, type.getElementType());
@@ -194,7 +217,7 @@ static ArrayRef<Metric> getMetrics() {
        buildBinaryAccuracy},
       {{"top-k",
         {{"k", 5, 1, 1e9, true}},
-        "mean(#(p > p[y]) < k)",
+        "mean(#(p > p[y]) < k), where all p are finite",
         kAccuracySource},
        buildTopK},
       {{"mse", {}, "mean((p - y)^2)", kRegressionSource}, buildMseMetric},
