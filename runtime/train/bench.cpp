@@ -70,13 +70,17 @@ Status bench(Session &session, const BenchOptions &options, BenchResult *out) {
       out->firstSeconds = elapsed();
   } while (done < 5 || elapsed() < warmUp);
   begin = Clock::now();
-  double last = 0;
+  double last = 0, aside = 0;
   while (times.size() < 5 ||
          (last < options.seconds && int64_t(times.size()) < kMostSteps)) {
     DIST_RETURN_IF_ERROR(step());
-    double time = elapsed();
+    double time = elapsed() - aside;
     times.push_back(time - last);
     last = time;
+    if (options.afterStep) {
+      options.afterStep();
+      aside = elapsed() - last;
+    }
   }
   out->steps = int64_t(times.size());
   out->examplesPerStep = plan.batch;

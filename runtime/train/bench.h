@@ -8,6 +8,7 @@
 #define RUNTIME_TRAIN_BENCH_H
 
 #include "runtime/core/session.h"
+#include <functional>
 
 namespace dist {
 
@@ -15,6 +16,8 @@ struct BenchOptions {
   double seconds = 5;
   bool train = true; // else predict
   uint64_t seed = 0;
+  /// Called after each step that was timed, in no step's time.
+  std::function<void()> afterStep;
 };
 
 struct BenchResult {

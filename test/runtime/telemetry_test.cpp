@@ -10,7 +10,9 @@
 #include "runtime/formats/file.h"
 #include "runtime/telemetry/bar.h"
 #include "runtime/telemetry/evaluation_history.h"
+#include "runtime/telemetry/last_steps.h"
 #include "runtime/telemetry/writers.h"
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <filesystem>
@@ -249,6 +251,38 @@ TEST_F(TelemetryTest, TracesAreJson) {
   EXPECT_EQ(json["traceEvents"].size(), 4u);
   EXPECT_EQ(json["traceEvents"][0]["dur"].get<double>(), 1.5);
   EXPECT_EQ(json["traceEvents"][0]["name"], "conv\"1");
+}
+
+TEST_F(TelemetryTest, TracesAreOfEachRanksLastSteps) {
+  // Steps of a launch come all at once, what runs beside them behind.
+  auto launch = [](int first, int count) {
+    std::vector<TraceEvent> events;
+    for (int rank : {0, 1}) {
+      for (double at = first; at < first + count; ++at) {
+        events.push_back({rank, "train_step", "step", at, at + 0.9});
+        events.push_back({rank, "kernel", "kernel", at + 0.1, at + 0.5});
+      }
+      for (double at = first; at < first + count; ++at)
+        events.push_back({rank, "op 1", "started", at + 0.2, at + 0.3});
+    }
+    return events;
+  };
+  for (int size : {1, 5, 40, 41}) {
+    LastSteps last;
+    EXPECT_TRUE(last.empty());
+    for (int done = 0; done < 80; done += size) {
+      last.add(launch(done, std::min(size, 80 - done)));
+      for (int row = 1; row < size; ++row)
+        last.add({}); // the launch's other rows
+    }
+    EXPECT_FALSE(last.empty());
+    EXPECT_EQ(last.get().size(), 2 * 16 * 3u) << size;
+    for (const TraceEvent &event : last.get())
+      EXPECT_GE(event.begin, 64) << size;
+  }
+  LastSteps few;
+  few.add(launch(0, 3));
+  EXPECT_EQ(few.get().size(), 2 * 3 * 3u);
 }
 
 TEST_F(TelemetryTest, TheBarFitsItsTerminal) {

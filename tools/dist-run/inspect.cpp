@@ -9,6 +9,7 @@
 #include "runtime/core/predict.h"
 #include "runtime/device/cpu/library_memory.h"
 #include "runtime/formats/file.h"
+#include "runtime/telemetry/last_steps.h"
 #include "runtime/telemetry/rows.h"
 #include "runtime/telemetry/writers.h"
 #include "runtime/train/bench.h"
@@ -74,6 +75,13 @@ int runBench(const Options &options) {
   settings.seconds = options.seconds;
   settings.train = train;
   settings.seed = options.seed;
+  LastSteps traced;
+  if (!options.trace.empty())
+    // Not at every step, for the sake of what the next one finds in caches.
+    settings.afterStep = [&, steps = 0]() mutable {
+      if (++steps % 64 == 0)
+        traced.add(session->takeTrace());
+    };
   BenchResult result;
   setActivity("timing steps");
   Status status = bench(*session, settings, &result);
@@ -81,7 +89,8 @@ int runBench(const Options &options) {
     return report(status);
   if (!options.trace.empty()) {
     Shield shield("writing the trace");
-    status = writeFile(options.trace, traceJson(session->takeTrace()));
+    traced.add(session->takeTrace());
+    status = writeFile(options.trace, traceJson(traced.get()));
     if (!status.ok())
       return report(status);
   }

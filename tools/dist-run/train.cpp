@@ -7,6 +7,7 @@
 #include "runtime/formats/file.h"
 #include "runtime/core/number_text.h"
 #include "runtime/telemetry/bar.h"
+#include "runtime/telemetry/last_steps.h"
 #include "runtime/telemetry/writers.h"
 #include "runtime/train/trainer.h"
 #include "tools/dist-run/cluster.h"
@@ -23,14 +24,10 @@
 #include "tools/options/interrupt.h"
 #include <atomic>
 #include <chrono>
-#include <deque>
 #include <optional>
 #include <sys/stat.h>
 
 namespace dist::tools {
-
-/// Steps that a trace shows: the last ones, when everything is warm.
-static constexpr size_t kTracedSteps = 16;
 
 static double now() {
   return std::chrono::duration<double>(
@@ -90,11 +87,8 @@ public:
           events.add(row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
     if (!options.plot.empty())
       add(&told->steps, row, &StepRow::step);
-    if (hasTrace) {
-      traces.push_back(session.takeTrace());
-      if (traces.size() > kTracedSteps)
-        traces.pop_front();
-    }
+    if (hasTrace) // A launch's spans all come with its first row.
+      traced.add(session.takeTrace());
     if (isChief && hasTerminal())
       drawBar(bar->step(row, now()));
     grows = options.elastic && cluster.hasNewcomers();
@@ -130,14 +124,10 @@ public:
 
   /// Writes what is written once; a model before it. `whole`: not interrupted.
   Status finish(bool whole) {
-    const bool isTraced = hasTrace && !traces.empty();
+    const bool isTraced = hasTrace && !traced.empty();
     const bool isPlotted = hasPlot && !told->steps.empty();
-    if (isTraced) {
-      std::vector<TraceEvent> all;
-      for (auto &trace : traces)
-        all.insert(all.end(), trace.begin(), trace.end());
-      DIST_RETURN_IF_ERROR(writeFile(options.trace, traceJson(all)));
-    }
+    if (isTraced)
+      DIST_RETURN_IF_ERROR(writeFile(options.trace, traceJson(traced.get())));
     if (isPlotted)
       DIST_RETURN_IF_ERROR(
           writeFile(options.plot, plotSvg(told->steps, told->epochs,
@@ -170,7 +160,7 @@ private:
   std::atomic<bool> grows{false}; // there are workers to be taken in
   int64_t epochs = 0, lastStep = 0;
   HandedOn *const told;
-  std::deque<std::vector<TraceEvent>> traces;
+  LastSteps traced;
 };
 
 } // namespace

@@ -551,8 +551,8 @@ static void addRunOptions(Table &table, Options &o) {
              &o.cpuVariant);
   table.usedBy("fit bench");
   table.text("--trace", "FILE",
-             "a Chrome trace of the last steps; kernels are named after the "
-             "model's nodes",
+             "a Chrome trace of the last 16 steps (runs of an entry); kernels "
+             "are named after the model's nodes",
              &o.trace);
   table.usedBy("fit");
   table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
