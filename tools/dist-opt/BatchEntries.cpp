@@ -27,13 +27,6 @@ OwningOpRef<ModuleOp> Compilation::loadPrediction(int64_t size) {
       loadModel(&context, options, size, &isImported, /*dependencies=*/nullptr);
   if (!other)
     return nullptr;
-  if (!isImported) {
-    emitError(UnknownLoc::get(&context))
-        << "the shapes of a module are as they are (--batch-sizes): only a "
-           "model file that leaves its batch open can be imported for several; "
-           "leave --batch-sizes out";
-    return nullptr;
-  }
   TrainPipelineOptions train;
   train.precision = options.precision;
   train.replicas = replicas;

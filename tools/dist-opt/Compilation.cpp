@@ -144,7 +144,8 @@ LogicalResult Compilation::load() {
     return failure();
   auto format = (*module)->getAttrOfType<StringAttr>("graph.model_format");
   isOnnx = isImported && format && format == "onnx";
-  return success();
+  trained.moduleRows = isImported ? 0 : findModuleRows(*module);
+  return takeModuleBatch();
 }
 
 /// A copy of the module after the training passes, which are run once.
@@ -157,7 +158,7 @@ LogicalResult Compilation::loadTrained() {
     shared = std::move(module);
   }
   module = shared->clone();
-  return success();
+  return takeModuleBatch();
 }
 
 LogicalResult Compilation::train() {

@@ -37,6 +37,9 @@ struct TrainedModels {
   std::map<std::tuple<int64_t, int64_t, int64_t, int64_t>,
            OwningOpRef<ModuleOp>>
       modules;
+  /// How many examples the batch of a model that is MLIR has; 0: it is none, or
+  /// does not say.
+  int64_t moduleRows = 0;
 };
 
 /// One run of the compiler on one model file.
@@ -76,6 +79,9 @@ private:
   ::dist::Status plan();
   ::dist::Status checkEntries() const;
   LogicalResult load();
+  /// ModuleFile.cpp: a module's batch is as it is; that of the options fits it,
+  /// or is an error.
+  LogicalResult takeModuleBatch();
   LogicalResult loadTrained();
   LogicalResult train();
   LogicalResult annotate();

@@ -14,6 +14,7 @@
 #include "mlir/Parser/Parser.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/foreign.h"
+#include "runtime/formats/mlir_file.h"
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
@@ -108,12 +109,7 @@ mlir::dist::loadModel(MLIRContext *context, const Options &options,
     return nullptr;
   }
   StringRef bytes = file->bytes();
-  StringRef start = bytes.ltrim();
-  bool isMlir = bytes.starts_with("ML\xefR") ||
-                StringRef(options.model).ends_with(".mlir") ||
-                start.starts_with("module") || start.starts_with("func.func") ||
-                start.starts_with(graph::VariableOp::getOperationName()) ||
-                start.starts_with("//");
+  bool isMlir = ::dist::isMlirFile(bytes, options.model);
   *isImported = !isMlir;
   if (isMlir) {
     if (Status foreign = ::dist::checkForeignFile(bytes, options.model);
@@ -131,6 +127,8 @@ mlir::dist::loadModel(MLIRContext *context, const Options &options,
       for (auto function : module->getOps<FunctionOpInterface>())
         if (failed(checkByteSizes(function)))
           return nullptr;
+    if (module && failed(applyModuleOptions(*module, options)))
+      return nullptr;
     return module;
   }
   FailureOr<graph::ImportOptions> import =

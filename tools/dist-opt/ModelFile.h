@@ -23,6 +23,13 @@ OwningOpRef<ModuleOp> loadModel(MLIRContext *context,
                                 int64_t batchSize, bool *isImported,
                                 ::dist::Dependencies *dependencies = nullptr);
 
+/// Does what the options say of a model that is MLIR: which variables are
+/// trained. An error where one is of importing. Errors are diagnostics.
+LogicalResult applyModuleOptions(ModuleOp module,
+                                 const ::dist::tools::Options &options);
+/// How many examples a module's batch has; 0: it does not say.
+int64_t findModuleRows(ModuleOp module);
+
 /// Prints `--coverage`: a row for each node of the model file. Gives the exit
 /// code: 1 if a node can't be imported.
 int printCoverage(MLIRContext *context, const ::dist::tools::Options &options,

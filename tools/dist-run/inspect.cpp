@@ -403,7 +403,7 @@ int runInfo(const Options &options) {
   Program program;
   CompileFailure failure;
   std::vector<std::string> more;
-  if (options.batchSize.value == 0 && options.batchSizes.empty())
+  if (leavesBatchOpen(options))
     more.push_back("--batch-size=1");
   if (!options.seedGiven)
     more.push_back("--seed=0"); // Nothing runs.

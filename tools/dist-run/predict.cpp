@@ -70,8 +70,7 @@ static Status makePredictor(const Options &options,
                             Program *program, CompileFailure *failure,
                             std::vector<std::string> *bound) {
   std::vector<std::string> more;
-  bool guessed = options.batchSize.value == 0 && options.batchSizes.empty();
-  if (guessed) {
+  if (leavesBatchOpen(options)) {
     // The examples in the files are the batch of a model that leaves it open.
     int64_t batch = 1;
     for (const NamedInput &input : inputs)
@@ -88,13 +87,6 @@ static Status makePredictor(const Options &options,
     Status status = makeProgram(options, more, program, failure);
     if (status.ok() || failure->exitCode == 0)
       return status;
-    // A model of fixed shapes needs no batch.
-    if (guessed &&
-        failure->text.find("leave --batch-size out") != std::string::npos) {
-      guessed = false;
-      more.erase(more.begin());
-      continue;
-    }
     const NamedInput *asked = askedFor(failure->text, inputs);
     if (!asked ||
         std::find(bound->begin(), bound->end(), asked->name) != bound->end())

@@ -11,6 +11,7 @@
 #include "runtime/device/cpu/library_memory.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/foreign.h"
+#include "runtime/formats/mlir_file.h"
 #include "tools/dist-run/cache.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
@@ -350,9 +351,17 @@ void noteOneProcess(const Options &options) {
     printNote("dist-run: note: " + note);
 }
 
+bool leavesBatchOpen(const Options &options) {
+  if (options.batchSize.value > 0 || !options.batchSizes.empty())
+    return false;
+  std::shared_ptr<const FileBytes> file;
+  return !FileBytes::open(options.model, &file, FileAccess::Map).ok() ||
+         !isMlirFile(file->bytes(), options.model);
+}
+
 std::vector<std::string> openingArguments(const Options &options,
                                           int64_t defaultBatch) {
-  if (options.batchSize.value == 0 && options.batchSizes.empty())
+  if (leavesBatchOpen(options))
     return {"--batch-size=" + std::to_string(defaultBatch)};
   return {};
 }

@@ -43,6 +43,10 @@ Status countProcesses(const Options &options, int *out, int *servers);
 /// describes, or that the program is for.
 void noteOneProcess(const Options &options);
 
+/// Whether the model takes whatever batch it is given, and the user gave none:
+/// no MLIR, whose shapes are as they are.
+bool leavesBatchOpen(const Options &options);
+
 /// What the compiler is told beside the user's options. `defaultBatch`: for a
 /// model's symbolic batch when the user gave none.
 std::vector<std::string> openingArguments(const Options &options,

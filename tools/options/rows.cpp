@@ -31,7 +31,8 @@ static void addModelOptions(Table &table, Options &o) {
   table.value(
       "--batch-size", "N|N/replica",
       "global batch, divided over the replicas; it is also the value of "
-      "the model's first symbolic dim that has none by --dim",
+      "the model's first symbolic dim that has none by --dim. An .mlir "
+      "model's own is the default, and the most",
       [&](const std::string &given) {
         return parseBatchSize(given, &o.batchSize);
       });
