@@ -76,6 +76,23 @@ static FailureOr<HostTensor> spreadOverChunks(Value yielded, HostTensor whole,
   return result;
 }
 
+/// A reduction in the type that its chunks are kept in: wider than its own,
+/// which it is rounded to only once all chunks are together.
+static FailureOr<HostTensor> evaluateIn(Type element, graph::ReduceOp reduce,
+                                        const HostTensor &operand) {
+  Block block;
+  OpBuilder builder(reduce.getContext());
+  builder.setInsertionPointToStart(&block);
+  Value wide = block.addArgument(typeOf(reduce.getOperand()).clone(element),
+                                 reduce.getLoc());
+  auto copy = graph::ReduceOp::create(builder, reduce.getLoc(),
+                                      reduce.getKind(), wide, reduce.getDims());
+  SmallVector<HostTensor> results;
+  if (failed(copy.evaluate({operand}, results)))
+    return failure();
+  return results.front();
+}
+
 namespace {
 struct FusedReference
     : ReferenceOpInterface::ExternalModel<FusedReference, rt::FusedOp> {
@@ -105,8 +122,15 @@ struct FusedReference
         results.push_back(values[value]);
         continue;
       }
-      auto chunks =
-          spreadOverChunks(value, values[value], cast<RankedTensorType>(type));
+      auto kept = cast<RankedTensorType>(type);
+      FailureOr<HostTensor> whole = values[value];
+      auto reduce = value.getDefiningOp<graph::ReduceOp>();
+      if (reduce && kept.getElementType() != typeOf(value).getElementType())
+        whole = evaluateIn(kept.getElementType(), reduce,
+                           values[reduce.getOperand()]);
+      if (failed(whole))
+        return failure();
+      auto chunks = spreadOverChunks(value, *whole, kept);
       if (failed(chunks))
         return op->emitOpError()
                << "cannot be evaluated: a result is kept by chunk, but is no "
