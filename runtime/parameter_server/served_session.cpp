@@ -113,12 +113,12 @@ Status ServedSession::place() {
     if (merged.variables(i).group() == "metric")
       gains.emplace_back(i, makeZeros(merged.variables(i).global_type()));
   for (auto &[index, gain] : gains)
-    if (gain.type != manifest::F32)
+    if (gain.type != manifest::F64 && gain.type != manifest::F32)
       return Status::error(StatusCode::InvalidInput,
                            "metrics cannot be added up",
                            merged.variables(index).name(),
                            std::string("it is ") + name(gain.type) +
-                               ", and workers' sums are f32",
+                               ", and workers' sums are f64 or f32",
                            "leave that metric out");
   return Status();
 }
@@ -260,6 +260,26 @@ size_t ServedSession::gainBytes() const {
   return bytes;
 }
 
+template <typename Number>
+static void addNumbers(const char *more, size_t count, char *sums) {
+  for (size_t i = 0; i < count; ++i) {
+    Number sum, one;
+    std::memcpy(&sum, sums + i * sizeof sum, sizeof sum);
+    std::memcpy(&one, more + i * sizeof one, sizeof one);
+    sum += one;
+    std::memcpy(sums + i * sizeof sum, &sum, sizeof sum);
+  }
+}
+
+/// `more`: as many numbers of the same type.
+static void addTo(Tensor *sums, const char *more) {
+  const size_t bytes = sums->data.size();
+  if (sums->type == manifest::F64)
+    addNumbers<double>(more, bytes / sizeof(double), sums->data.data());
+  else
+    addNumbers<float>(more, bytes / sizeof(float), sums->data.data());
+}
+
 Status ServedSession::addGains(const Buffer &gained) {
   size_t at = 0;
   for (auto &[index, gain] : gains) {
@@ -267,12 +287,7 @@ Status ServedSession::addGains(const Buffer &gained) {
       return Status::error(
           StatusCode::Unavailable, "a worker has another package",
           merged.variables(index).name(), "", "start the cluster anew");
-    float *sums = reinterpret_cast<float *>(gain.data.data());
-    for (size_t i = 0; i < gain.data.size() / sizeof(float); ++i) {
-      float more;
-      std::memcpy(&more, gained.data() + at + i * sizeof more, sizeof more);
-      sums[i] += more;
-    }
+    addTo(&gain, gained.data() + at);
     at += gain.data.size();
   }
   hasGains = true;
@@ -316,10 +331,8 @@ Status ServedSession::settleGains() {
   for (auto &[index, gain] : gains) {
     Tensor value;
     DIST_RETURN_IF_ERROR(worker->readVariable(index, &value));
-    float *sums = reinterpret_cast<float *>(value.data.data());
-    float *more = reinterpret_cast<float *>(gain.data.data());
-    for (size_t i = 0; i < gain.data.size() / sizeof(float); ++i)
-      sums[i] += std::exchange(more[i], 0.0f);
+    addTo(&value, gain.data.data());
+    gain = makeZeros(merged.variables(index).global_type());
     DIST_RETURN_IF_ERROR(worker->writeVariable(index, value.view()));
   }
   return Status();

@@ -143,6 +143,11 @@ struct ServedSessionTest : testing::Test {
     ADD_FAILURE() << "no variable " << name;
     return 0;
   }
+  void setMetricType(manifest::DataType type) {
+    manifest::Variable *metric = layout.manifest.mutable_variables(2);
+    metric->mutable_global_type()->set_type(type);
+    metric->mutable_local_type()->set_type(type);
+  }
   std::vector<float> read(const std::string &name) {
     Tensor value;
     Status status = session->readVariable(find(name), &value);
@@ -240,6 +245,34 @@ TEST_F(ServedSessionTest, MetricsAreWhatClosuresGained) {
   write("metric/loss/total", {0}); // a new epoch
   EXPECT_EQ(read("metric/loss/total"), (std::vector<float>{0}));
   EXPECT_FALSE(session->addMetrics(Buffer(2)).ok());
+}
+
+/// Examples count one by one where an f32 would stand still.
+TEST_F(ServedSessionTest, MetricsOfF64GainSingleExamples) {
+  setMetricType(manifest::F64);
+  ASSERT_TRUE(open().ok());
+  const int metric = find("metric/loss/total");
+  for (const double gained : {16777216.0, 1.0, 1.0}) {
+    Buffer bytes(sizeof gained);
+    std::memcpy(bytes.data(), &gained, sizeof gained);
+    EXPECT_TRUE(session->addMetrics(bytes).ok());
+    Tensor value;
+    EXPECT_TRUE(session->readVariable(metric, &value).ok());
+  }
+  Tensor value;
+  ASSERT_TRUE(session->readVariable(metric, &value).ok());
+  double count = 0;
+  ASSERT_EQ(value.data.size(), sizeof count);
+  std::memcpy(&count, value.data.data(), sizeof count);
+  EXPECT_EQ(count, 16777218);
+}
+
+TEST_F(ServedSessionTest, MetricsOfIntegersAreRefused) {
+  setMetricType(manifest::I32);
+  const Status status = open();
+  EXPECT_NE(status.message().find("metrics cannot be added up"),
+            std::string::npos)
+      << status.message();
 }
 
 /// What draws random numbers goes on elsewhere from the closures that are over.

@@ -5,7 +5,7 @@
 // Four bins, by the probability: of the output, which is a logit, the sigmoid.
 // How many positives and negatives are in each is added up; replicas' counts
 // are summed when they are read.
-// CHECK: graph.variable @"metric/auc/counts" : tensor<2x4xf32>
+// CHECK: graph.variable @"metric/auc/counts" : tensor<2x4xf64>
 // CHECK-SAME: aggregation = 1
 // CHECK-SAME: group = "metric"
 // CHECK-SAME: synchronization = 1
@@ -19,7 +19,8 @@
 // CHECK: %[[EACH:.+]] = graph.reshape %[[ROWS]] : (tensor<3x8xf32>) -> tensor<3x2x4xf32>
 // CHECK: %[[COUNTS:.+]] = graph.reduce sum, %[[EACH]] {dims = array<i64: 0>}
 // CHECK: %[[OLD:.+]] = graph.read @"metric/auc/counts"
-// CHECK: %[[NEW:.+]] = graph.add %[[OLD]], %[[COUNTS]]
+// CHECK: %[[MORE:.+]] = graph.convert %[[COUNTS]]
+// CHECK: %[[NEW:.+]] = graph.add %[[OLD]], %[[MORE]]
 // CHECK: graph.assign @"metric/auc/counts", %[[NEW]]
 
 // Rows that are no examples are in no bin.

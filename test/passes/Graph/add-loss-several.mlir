@@ -22,10 +22,12 @@
 // CHECK: %[[BOTH:.+]] = graph.add %[[SUM]], %[[QUARTER]]
 // CHECK: %[[LOSS:.+]] = graph.add %[[MEAN]], %[[PART]]
 // CHECK: graph.read @"metric/loss/total"
-// CHECK: graph.add %{{.+}}, %[[BOTH]]
+// CHECK: %[[MORE:.+]] = graph.convert %[[BOTH]]
+// CHECK: graph.add %{{.+}}, %[[MORE]]
 // Each by itself is told without its factor.
 // CHECK: graph.read @"metric/p_loss/total"
-// CHECK: graph.add %{{.+}}, %[[SQUARES]]
+// CHECK: %[[PMORE:.+]] = graph.convert %[[SQUARES]]
+// CHECK: graph.add %{{.+}}, %[[PMORE]]
 // CHECK: return %[[LOSS]]
 // CHECK-LABEL: func @train_step_partial(
 // CHECK: graph.role = "mask"

@@ -17,7 +17,8 @@
 // CLASS: %[[SUM:.+]] = graph.reduce sum, %[[TIMES]] {dims = array<i64: 0>}
 // CLASS: graph.div %[[SUM]], %[[COUNT]]
 // CLASS: graph.read @"metric/loss/total"
-// CLASS: graph.add %{{.+}}, %[[SUM]]
+// CLASS: %[[MORE:.+]] = graph.convert %[[SUM]]
+// CLASS: graph.add %{{.+}}, %[[MORE]]
 // The metric has none.
 // CLASS: %[[RIGHT:.+]] = graph.convert %{{.+}} : (tensor<4xi1>) -> tensor<4xf32>
 // CLASS: graph.reduce sum, %[[RIGHT]]

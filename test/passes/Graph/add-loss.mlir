@@ -3,11 +3,12 @@
 // RUN: dist-opt %s -split-input-file --graph-add-loss='loss=sparse-categorical-crossentropy from-logits=false' | FileCheck %s --check-prefix=PROB
 // RUN: dist-opt %s -split-input-file --graph-add-loss='loss=mse from-logits=auto loss-output=y metrics=mae' | FileCheck %s --check-prefix=MSE
 
-// FULL: graph.variable @"metric/loss/total" : tensor<f32>
+// In f64: a count in f32 would stand still from 2^24 on.
+// FULL: graph.variable @"metric/loss/total" : tensor<f64>
 // FULL-SAME: aggregation = 1
 // FULL-SAME: group = "metric"
 // FULL-SAME: synchronization = 1
-// FULL: graph.variable @"metric/loss/count" : tensor<f32> {aggregation = 3 : i32, group = "metric"}
+// FULL: graph.variable @"metric/loss/count" : tensor<f64> {aggregation = 3 : i32, group = "metric"}
 // FULL: graph.variable @"metric/accuracy/total"
 // FULL: graph.variable @"metric/top-k/total"
 // FULL: graph.variable @"metric/top-k:k=3/total"
@@ -25,7 +26,8 @@
 // CHECK: %[[SUM:.+]] = graph.reduce sum, %[[EACH]] {dims = array<i64: 0>}
 // CHECK: %[[LOSS:.+]] = graph.div %[[SUM]], %[[B]]
 // CHECK: %[[OLD:.+]] = graph.read @"metric/loss/total"
-// CHECK: %[[NEW:.+]] = graph.add %[[OLD]], %[[SUM]]
+// CHECK: %[[MORE:.+]] = graph.convert %[[SUM]] : (tensor<f32>) -> tensor<f64>
+// CHECK: %[[NEW:.+]] = graph.add %[[OLD]], %[[MORE]]
 // CHECK: graph.assign @"metric/loss/total", %[[NEW]]
 // CHECK: graph.assign @"metric/loss/count"
 // CHECK: graph.arg_max %[[X]]
@@ -42,7 +44,8 @@
 // PART: %[[SUM:.+]] = graph.reduce sum, %[[COUNTED]]
 // PART: graph.div %[[SUM]], %[[COUNT]]
 // PART: %[[N:.+]] = graph.read @"metric/loss/count"
-// PART: graph.add %[[N]], %[[COUNT]]
+// PART: %[[MORE:.+]] = graph.convert %[[COUNT]]
+// PART: graph.add %[[N]], %[[MORE]]
 // PART-LABEL: func @eval_step(
 // PART-LABEL: func @train_step(
 // PART-LABEL: func @train_step_partial
