@@ -50,9 +50,13 @@ private:
 };
 } // namespace
 
-/// The variable that `value` reads, or null.
+/// The variable that `value` is, as it stands or in another type or form; or
+/// null.
 static VariableOp findVariable(Value value) {
-  auto read = value.getDefiningOp<ReadOp>();
+  Operation *op = value.getDefiningOp();
+  while (isa_and_nonnull<ConvertOp, ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  auto read = dyn_cast_or_null<ReadOp>(op);
   if (!read)
     return nullptr;
   return SymbolTable::lookupNearestSymbolFrom<VariableOp>(
@@ -61,9 +65,9 @@ static VariableOp findVariable(Value value) {
 
 /// Gives the variable one row a replica; functions that read it get the mean.
 LogicalResult TrainingModePass::splitStatistics(VariableOp variable) {
-  auto type = cast<RankedTensorType>(variable.getType());
-  if (type.getRank() == 2)
+  if (variable.getSynchronization() == Synchronization::OnRead)
     return success(); // shared by two normalizations
+  auto type = cast<RankedTensorType>(variable.getType());
   FailureOr<HostTensor> initial =
       HostTensor::fromAttribute(variable.getInitial());
   if (failed(initial))
@@ -89,7 +93,7 @@ LogicalResult TrainingModePass::splitStatistics(VariableOp variable) {
     GraphBuilder g(builder, read.getLoc());
     Value all = g.make<ReadOp>(rowsType, read.getVariableAttr());
     Value mean = g.mul(g.sum(all, {0}), 1.0 / rows);
-    read.replaceAllUsesWith(mean);
+    read.replaceAllUsesWith(g.reshape(mean, type.getShape()));
     read.erase();
   }
   return success();

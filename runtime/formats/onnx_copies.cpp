@@ -32,16 +32,19 @@ void dist::addOnnxCopies(const std::vector<OnnxCopy> &copies,
     if (from == initializers.end() || node == nodes.end() ||
         copy.input >= node->second->input_size())
       continue;
-    onnx::TensorProto *tensor = graph->add_initializer();
-    *tensor = *from->second;
-    tensor->set_name(copy.name);
-    initializers[copy.name] = tensor;
-    // Before IR version 4 an initializer is an input, too.
-    if (auto input = inputs.find(copy.from); input != inputs.end()) {
-      onnx::ValueInfoProto *added = graph->add_input();
-      *added = *input->second;
-      added->set_name(copy.name);
-      inputs[copy.name] = added;
+    // Several uses may read one copy.
+    if (initializers.count(copy.name) == 0) {
+      onnx::TensorProto *tensor = graph->add_initializer();
+      *tensor = *from->second;
+      tensor->set_name(copy.name);
+      initializers[copy.name] = tensor;
+      // Before IR version 4 an initializer is an input, too.
+      if (auto input = inputs.find(copy.from); input != inputs.end()) {
+        onnx::ValueInfoProto *added = graph->add_input();
+        *added = *input->second;
+        added->set_name(copy.name);
+        inputs[copy.name] = added;
+      }
     }
     if (copy.input < 0)
       removed[node->second] = true;

@@ -28,28 +28,50 @@ std::string Compilation::joinNotes() {
                     "\n");
 }
 
+/// `op` and as many more.
+static std::string listNodes(Operation *op, unsigned count) {
+  return describeNode(op) +
+         (count > 1 ? " and " + std::to_string(count - 1) + " more" : "");
+}
+
 void Compilation::noteBatchNorms() {
   graph::BatchNormOp first;
-  unsigned count = 0;
-  for (StringRef name : {"train_step", "train_step_partial", "gradients"})
-    if (auto step = module->lookupSymbol<func::FuncOp>(name); step && !count)
-      step.walk([&](graph::BatchNormOp norm) {
-        if (norm.getGroups() > 1 && !count++)
-          first = norm;
-      });
-  if (!count)
-    return;
-  std::string text =
-      describeNode(first) +
-      (count > 1 ? " and " + std::to_string(count - 1) + " more" : "") +
-      (strategy.stages > 0
-           ? ": batch statistics are per microbatch and replica"
-           : ": batch statistics are per replica, as in tf.distribute") +
-      ", of " + std::to_string(paddedBatch / int64_t(first.getGroups())) +
-      " examples each; --sync-batch-norm takes them over the whole batch";
+  graph::BatchNormInferenceOp firstFixed;
+  unsigned count = 0, countFixed = 0;
+  for (StringRef name : {"train_step", "train_step_partial", "gradients"}) {
+    auto step = module->lookupSymbol<func::FuncOp>(name);
+    if (!step || count || countFixed)
+      continue;
+    step.walk([&](graph::BatchNormOp norm) {
+      if (norm.getGroups() > 1 && !count++)
+        first = norm;
+    });
+    step.walk([&](graph::BatchNormInferenceOp norm) {
+      if (!countFixed++)
+        firstFixed = norm;
+    });
+  }
   SmallVector<Attribute> notes;
   if (auto known = (*module)->getAttrOfType<ArrayAttr>(graph::kNotes))
     notes.append(known.begin(), known.end());
-  notes.push_back(StringAttr::get(&context, text));
-  (*module)->setAttr(graph::kNotes, ArrayAttr::get(&context, notes));
+  if (count)
+    notes.push_back(StringAttr::get(
+        &context,
+        listNodes(first, count) +
+            (strategy.stages > 0
+                 ? ": batch statistics are per microbatch and replica"
+                 : ": batch statistics are per replica, as in tf.distribute") +
+            ", of " + std::to_string(paddedBatch / int64_t(first.getGroups())) +
+            " examples each; --sync-batch-norm takes them over the whole "
+            "batch"));
+  if (countFixed)
+    notes.push_back(StringAttr::get(
+        &context,
+        listNodes(firstFixed, countFixed) +
+            ": the moving statistics are computed in the model, or parts of "
+            "what it stores: they stay as they are, and training normalizes by "
+            "them, not by the batch; store mean and variance as initializers "
+            "of their own to train as the source does"));
+  if (!notes.empty())
+    (*module)->setAttr(graph::kNotes, ArrayAttr::get(&context, notes));
 }

@@ -215,6 +215,23 @@ void OnnxModel::adviseOnSteps() {
         "export with the batch first (PyTorch: batch_first=True)");
 }
 
+/// What normalizes by the batch in prediction: where the file wants that.
+void OnnxModel::adviseOnBatchNorms() {
+  std::vector<std::string> found;
+  function.walk([&](BatchNormOp op) {
+    if (auto name = dyn_cast<NameLoc>(op.getLoc()))
+      found.push_back(name.getName().str());
+  });
+  if (!found.empty())
+    notes.push_back(listNames(found) + (found.size() > 1 ? " are" : " is") +
+                    " in training mode, and the model reads the moved "
+                    "statistics or stores none: each batch is normalized by "
+                    "itself, in prediction, too, and over all replicas, and "
+                    "no moving statistics are trained; leave outputs that "
+                    "read them out with --outputs NAME,..., or export for "
+                    "inference (PyTorch: eval())");
+}
+
 static std::string listSizes(ArrayRef<int64_t> sizes) {
   std::string text;
   for (int64_t size : sizes)

@@ -53,6 +53,7 @@ Value OnnxModel::lookup(const std::string &name) {
     return {};
   }
   // Numbers that are not trained are constants: kernels are made for them.
+  // Those that training moves, of a normalization of one channel, are none.
   RankedTensorType type = toTensorType(getContext(), it->second);
   auto state = trainability.find(name);
   ElementsAttr initial = toElements(getContext(), name, it->second);
@@ -66,7 +67,8 @@ Value OnnxModel::lookup(const std::string &name) {
   loc = locOf(name);
   Value value;
   if (state == trainability.end() ||
-      (!state->second.trainable && type.getNumElements() == 1)) {
+      (!state->second.trainable && state->second.group != "buffer" &&
+       type.getNumElements() == 1)) {
     value = make<ConstantOp>({}, {attr("value", initial)});
   } else {
     value = make<ReadOp>(
@@ -386,6 +388,7 @@ LogicalResult OnnxModel::finishFunction() {
       (*module)->setAttr(name, storage.getArrayAttr(list));
   };
   adviseOnSteps();
+  adviseOnBatchNorms();
   SmallVector<Attribute> texts;
   for (const std::string &note : notes)
     texts.push_back(storage.getStringAttr(note));

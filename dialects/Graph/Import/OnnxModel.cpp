@@ -49,7 +49,10 @@ LogicalResult OnnxModel::check() {
   if (model.graph().output_size() == 0)
     return error("cannot import the model", "it has no output");
   sortNodes();
-  if (failed(selectOutputs()) || failed(loadOpsets()) ||
+  if (failed(selectOutputs()))
+    return failure();
+  dropUnreadOutputs();
+  if (failed(loadOpsets()) ||
       failed(loadInitializers(*model.mutable_graph())) ||
       failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()) ||
       failed(untie()))

@@ -60,12 +60,17 @@ private:
   LogicalResult loadInitializer(onnx::TensorProto &tensor, int index,
                                 ::dist::ExternalFiles &files);
   LogicalResult selectOutputs();
+  void dropUnreadOutputs();
   void sortNodes();
   LogicalResult chooseBatch();
   LogicalResult checkNames();
   LogicalResult applyRegexes();
   /// Makes several of initializers that an exporter made one.
   LogicalResult untie();
+  void untieStatistics(
+      llvm::function_ref<std::string(const onnx::NodeProto &, StringRef)>
+          nameCopy,
+      std::vector<::dist::OnnxCopy> &copies);
   /// For `notes` and the variables' reasons: who shares a parameter, what is
   /// not trained, what the exporter dropped.
   void describeSharing();
@@ -74,6 +79,7 @@ private:
   void adviseOnRows();
   /// Of the module's function.
   void adviseOnSteps();
+  void adviseOnBatchNorms();
   /// Of an output whose shape is another one than the file says.
   void adviseOnShape(const onnx::ValueInfoProto &output, Value value);
   /// Of the model's device configuration: `shards`.

@@ -48,12 +48,29 @@ static bool isVector(OnnxNode &n, Value v, int64_t size) {
   return n.shapeOf(v) == ArrayRef<int64_t>{size};
 }
 
+/// Whether the file has the value as an initializer, in this form or another:
+/// moving statistics, which fit can move.
+static bool isStored(Value value) {
+  Operation *op = value ? value.getDefiningOp() : nullptr;
+  while (isa_and_nonnull<ConvertOp, ReshapeOp>(op))
+    op = op->getOperand(0).getDefiningOp();
+  return isa_and_nonnull<ReadOp>(op);
+}
+
+/// A node in training mode is imported as one of a trained model is: fit
+/// normalizes by the batch and moves the statistics, as it does of files for
+/// inference, and prediction takes what was moved. It normalizes by the batch
+/// in prediction, too, where the moved statistics are a result that the model
+/// uses, or where there are none to move.
 static LogicalResult importBatchNormalization(OnnxNode &n) {
   Value x = n.in(0);
   double epsilon = n.floatAttr("epsilon", 1e-5);
   double momentum = n.floatAttr("momentum", 0.9);
-  bool training = n.opset >= 14 ? n.intAttr("training_mode", 0) != 0
-                                : n.opset < 7 && n.intAttr("is_test", 0) == 0;
+  bool asksForMoved = n.wants(1) || n.wants(2);
+  // From opset 7 to 13 only the outputs tell.
+  bool training = n.opset >= 14  ? n.intAttr("training_mode", 0) != 0
+                  : n.opset >= 7 ? asksForMoved
+                                 : n.intAttr("is_test", 0) == 0;
   if (n.opset < 9 && n.intAttr("spatial", 1) == 0)
     return n.fail("spatial = 0 is not supported");
   if (n.rankOf(x) < 2 || !n.isFloat(x))
@@ -66,19 +83,28 @@ static LogicalResult importBatchNormalization(OnnxNode &n) {
       return n.fail("scale, bias, mean and variance must be vectors of one "
                     "number a channel");
   }
-  Type element = n.elementOf(x);
-  Value scale = n.convert(parts[0], element),
-        bias = n.convert(parts[1], element);
-  if (!training)
-    return n.out(n.make<BatchNormInferenceOp>(
-        {x, scale, bias, n.convert(parts[2], element),
-         n.convert(parts[3], element)},
+  bool isMovable = isStored(parts[2]) && isStored(parts[3]);
+  bool byBatch = training && (asksForMoved || !isMovable);
+  // Of several types, none is rounded to a narrower one.
+  Type element = n.elementOf(x), wide = element;
+  for (Value part : parts)
+    if (Type type = n.elementOf(part); type != wide)
+      wide = type.isF64() || wide.isF64()
+                 ? Type(Float64Type::get(n.getContext()))
+                 : Type(Float32Type::get(n.getContext()));
+  x = n.convert(x, wide);
+  Value scale = n.convert(parts[0], wide), bias = n.convert(parts[1], wide);
+  if (!byBatch) {
+    Value y = n.make<BatchNormInferenceOp>(
+        {x, scale, bias, n.convert(parts[2], wide), n.convert(parts[3], wide)},
         {n.i64("axis", 1), n.f64("epsilon", epsilon),
-         n.f64("momentum", momentum)}));
+         n.f64("momentum", momentum)});
+    return n.out(n.convert(y, element));
+  }
   SmallVector<Value> results = n.makeAll<BatchNormOp>(
       {x, scale, bias},
       {n.i64("axis", 1), n.f64("epsilon", epsilon), n.i64("groups", 1)});
-  if (results.size() < 3 || failed(n.out(results[0])))
+  if (results.size() < 3 || failed(n.out(n.convert(results[0], element))))
     return failure();
   // running = old * momentum + new * (1 - momentum)
   for (unsigned i : {1u, 2u}) {

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 //
-// Which outputs are asked for, what they need, and an order in which each node
-// comes after those that it reads: files need not have it.
+// Which outputs are asked for, what they need of nodes, and an order in which
+// each node comes after those that it reads: files need not have it.
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxModel.h"
@@ -146,6 +146,33 @@ std::vector<bool> OnnxModel::findLiveNodes() const {
       forEachRead(node, [&](const std::string &name) { needed.insert(name); });
   }
   return live;
+}
+
+static void dropOutputs(onnx::GraphProto &graph,
+                        const llvm::StringSet<> &read) {
+  for (onnx::NodeProto &node : *graph.mutable_node()) {
+    for (int i = 1; i < node.output_size(); ++i)
+      if (!read.contains(node.output(i)))
+        node.mutable_output(i)->clear();
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+      if (attribute.has_g())
+        dropOutputs(*attribute.mutable_g(), read);
+  }
+}
+
+/// Outputs that nobody reads are not asked for: some change what a node does
+/// (a batch norm's, of training mode). The first stays, by which nodes are
+/// found again.
+void OnnxModel::dropUnreadOutputs() {
+  std::vector<bool> live = findLiveNodes();
+  llvm::StringSet<> read;
+  for (const onnx::ValueInfoProto &output : model.graph().output())
+    read.insert(output.name());
+  for (int i = 0; i < model.graph().node_size(); ++i)
+    if (live[i])
+      forEachRead(model.graph().node(i),
+                  [&](const std::string &name) { read.insert(name); });
+  dropOutputs(*model.mutable_graph(), read);
 }
 
 /// The nodes of the branch that a constant condition chooses, in the place of

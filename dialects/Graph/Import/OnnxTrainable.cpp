@@ -75,6 +75,8 @@ constexpr const char *kRepeats[] = {"Expand", "Tile"};
 /// Ops that keep a norm away from zero.
 constexpr const char *kBounds[] = {"Add", "Clip", "Max"};
 
+constexpr char kStatisticsOf[] = "moving statistics of ";
+
 Slot findSlot(StringRef op, unsigned input) {
   for (const SlotRow &row : kSlots)
     if (op == row.op && input >= row.first && input <= row.last)
@@ -227,6 +229,10 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
       slot != Slot::State)
     slot = Slot::None;
   bool isNumber = ::dist::elementCount(array.shape) <= 1;
+  auto addUser = [&](const std::string &user, auto before) {
+    if (!from.part && !llvm::is_contained(state.users, user))
+      state.users.insert(before, user);
+  };
   auto refuse = [&](const std::string &why) {
     if (!state.trainable)
       state.why = why + " " + place;
@@ -245,10 +251,11 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
     }
     break;
   case Slot::Buffer:
-    if (!state.trainable) {
+    if (!state.trainable && state.group != "buffer") {
       state.group = "buffer";
-      state.why = "moving statistics of " + place;
+      state.why = kStatisticsOf + place;
     }
+    addUser(kStatisticsOf + place, state.users.end());
     break;
   case Slot::Piece:
   case Slot::Operand:
@@ -287,8 +294,10 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
       state.group = "parameter";
       state.why = "a parameter of " + place;
     }
-    if (!from.part && !llvm::is_contained(state.users, place))
-      state.users.push_back(place);
+    // Before what the statistics are of: the first is what `why` tells of.
+    addUser(place, llvm::find_if(state.users, [](StringRef known) {
+              return known.starts_with(kStatisticsOf);
+            }));
     break;
   }
   state.seen |= slot != Slot::None;

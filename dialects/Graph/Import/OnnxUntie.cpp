@@ -11,6 +11,9 @@
 // that the model shares with its head is not), and an Identity node still gives
 // the name of the other parameter. Where no name is left only the user knows.
 //
+// Moving statistics are never what something else is: they are of one
+// normalization by nature, and always made its own.
+//
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxModel.h"
 #include "runtime/formats/convert.h"
@@ -39,6 +42,84 @@ bool mlir::dist::graph::isParameterName(StringRef name) {
          !llvm::all_of(name, llvm::isDigit);
 }
 
+namespace {
+/// Who reads initializers, the names seen through that Identity nodes give.
+class Uses {
+public:
+  explicit Uses(const onnx::GraphProto &graph) {
+    forEachNode(graph, [&](const onnx::NodeProto &node) {
+      if (node.op_type() == "Identity" && node.input_size() == 1 &&
+          node.output_size() == 1) {
+        aliases[node.output(0)] = resolve(node.input(0)).str();
+        return;
+      }
+      for (int i = 0; i < node.input_size(); ++i)
+        uses[resolve(node.input(i))].push_back({&node, i});
+    });
+  }
+
+  StringRef resolve(StringRef name) const {
+    auto it = aliases.find(name);
+    return it == aliases.end() ? name : StringRef(it->second);
+  }
+  /// Whether the use is of a batch norm's statistics.
+  static bool isStatistic(const onnx::NodeProto &node, int input) {
+    return node.op_type() == "BatchNormalization" &&
+           (input == 3 || input == 4) && node.output_size() > 0;
+  }
+  bool isParameter(StringRef name) const {
+    return llvm::any_of(uses.lookup(name), [](const auto &use) {
+      return !isStatistic(*use.first, use.second);
+    });
+  }
+  /// The layer whose statistics the use is of, equal only for the uses of a
+  /// layer that the model has in several places: all its four initializers are
+  /// the same. Where they are not four, an exporter has made equal ones one,
+  /// and each node is a layer.
+  std::string layerOf(const onnx::NodeProto &node, int input) const {
+    llvm::SmallSetVector<StringRef, 4> own;
+    std::string all;
+    for (int i = 1; i <= 4 && i < node.input_size(); ++i) {
+      own.insert(resolve(node.input(i)));
+      all += resolve(node.input(i)).str() + '\n';
+    }
+    return (own.size() == 4 ? all : node.output(0) + '\n') +
+           std::to_string(input);
+  }
+
+private:
+  llvm::StringMap<std::string> aliases;
+  llvm::StringMap<SmallVector<std::pair<const onnx::NodeProto *, int>, 2>> uses;
+};
+} // namespace
+
+void OnnxModel::untieStatistics(
+    llvm::function_ref<std::string(const onnx::NodeProto &, StringRef)>
+        nameCopy,
+    std::vector<::dist::OnnxCopy> &copies) {
+  Uses uses(model.graph());
+  // Initializer -> its layers, and what each reads.
+  llvm::StringMap<llvm::StringMap<std::string>> layers;
+  for (const onnx::NodeProto &node : model.graph().node())
+    for (int i : {3, 4}) {
+      if (!Uses::isStatistic(node, i) || i >= node.input_size())
+        continue;
+      std::string from = uses.resolve(node.input(i)).str();
+      if (!initializers.count(from))
+        continue;
+      llvm::StringMap<std::string> &names = layers[from];
+      bool isFirst = names.empty() && !uses.isParameter(from);
+      auto [known, isNew] = names.try_emplace(uses.layerOf(node, i), from);
+      if (isNew && !isFirst) {
+        known->second = nameCopy(node, from);
+        initializers[known->second] = initializers.find(from)->second;
+        untiedFrom[known->second] = from;
+      }
+      if (known->second != from)
+        copies.push_back({known->second, from, node.output(0), i});
+    }
+}
+
 LogicalResult OnnxModel::untie() {
   llvm::Regex regex(options.untieRegex);
   std::string problem;
@@ -58,8 +139,6 @@ LogicalResult OnnxModel::untie() {
       taken.insert(output);
 
   std::vector<::dist::OnnxCopy> copies;
-  // Names that Identity nodes gave, of which the file has one initializer.
-  llvm::StringMap<std::string> origin;
   llvm::StringMap<unsigned> uses;
   bool matched = false;
   auto copyOf = [&](const std::string &name, const std::string &from,
@@ -67,6 +146,14 @@ LogicalResult OnnxModel::untie() {
     initializers[name] = initializers.find(from)->second;
     untiedFrom[name] = from;
     copies.push_back({name, from, node, input});
+  };
+  auto nameCopy = [&](const onnx::NodeProto &node, StringRef from) {
+    std::string stem = from.str() + "." +
+                       (node.name().empty() ? node.output(0) : node.name()),
+                name = stem;
+    for (unsigned n = 2; !taken.insert(name).second; ++n)
+      name = stem + "." + std::to_string(n);
+    return name;
   };
   for (const onnx::NodeProto &node : model.graph().node()) {
     if (node.op_type() != "Identity" || node.input_size() != 1 ||
@@ -94,18 +181,17 @@ LogicalResult OnnxModel::untie() {
       if (uses[from]++ == 0)
         continue;
       matched = true;
-      std::string stem = from + "." +
-                         (node.name().empty() ? node.output(0) : node.name()),
-                  name = stem;
-      for (unsigned n = 2; !taken.insert(name).second; ++n)
-        name = stem + "." + std::to_string(n);
-      copyOf(name, from, node.output(0), i);
+      copyOf(nameCopy(node, from), from, node.output(0), i);
     }
   if (asked && !matched)
     return error("bad --untie '" + options.untieRegex + "'",
                  "it matches no initializer that several nodes use",
                  "see dist-run info for those that are shared");
   ::dist::addOnnxCopies(copies, model.mutable_graph());
+  std::vector<::dist::OnnxCopy> ofStatistics;
+  untieStatistics(nameCopy, ofStatistics);
+  ::dist::addOnnxCopies(ofStatistics, model.mutable_graph());
+  copies.insert(copies.end(), ofStatistics.begin(), ofStatistics.end());
   for (const ::dist::OnnxCopy &copy : copies)
     untied.push_back(storage.getArrayAttr(
         {storage.getStringAttr(copy.name), storage.getStringAttr(copy.from),
@@ -130,8 +216,14 @@ void OnnxModel::describeSharing() {
     Trainability &state = entry.second;
     if (auto from = untiedFrom.find(entry.getKey()); from != untiedFrom.end())
       state.why += ", untied from '" + from->second + "'";
-    if (!state.trainable || state.users.size() < 2)
+    if (state.users.size() < 2)
       continue;
+    if (!state.trainable) {
+      // A layer that the model has in several places.
+      state.why += ", shared with " +
+                   llvm::join(ArrayRef(state.users).drop_front(), ", ");
+      continue;
+    }
     std::string users = llvm::join(ArrayRef(state.users).drop_front(), ", ");
     state.why += ", shared with " + users;
     const ::dist::HostArray &array = initializers.find(entry.getKey())->second;
