@@ -184,13 +184,18 @@ static LogicalResult importDropout(OnnxNode &n) {
     return n.fail("the ratio must be in [0, 1)");
   if (!n.isFloat(x))
     return n.fail("only floats can be dropped");
-  if (failed(n.out(n.make<DropoutOp>({x}, {n.f64("rate", rate)}))))
-    return failure();
+  auto drop = [&](Value from) {
+    return n.make<DropoutOp>({from}, {n.f64("rate", rate)});
+  };
   if (!n.wants(1))
-    return success();
-  Type mask =
-      n.opset < 10 ? n.elementOf(x) : Type(IntegerType::get(n.getContext(), 1));
-  return n.out(1, n.broadcastTo(n.scalar(1, mask), n.shapeOf(x)));
+    return n.out(drop(x));
+  // The mask is what training drops: of ones, from which both outputs come.
+  Value one = n.scalar(1, n.elementOf(x)), zero = n.scalar(0, n.elementOf(x));
+  Value kept = drop(n.broadcastTo(one, n.shapeOf(x)));
+  Value mask = n.compare(ComparePredicate::NE, kept, zero);
+  if (failed(n.out(n.select(mask, n.mul(x, kept), zero))))
+    return failure();
+  return n.out(1, n.opset < 10 ? n.convert(mask, n.elementOf(x)) : mask);
 }
 
 /// Windows of signal processing: a - b cos(2 pi i / N) + c cos(4 pi i / N).

@@ -277,6 +277,11 @@ MODELS = {
         tensor("w", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)]), tensor("ratio", [], [0.5]),
         tensor("zero", [1], [0], "q"), tensor("one", [1], [1], "q"), tensor("unit", [1, 1], [1.0]),
         value(11, "x", ["n", 4]), value(12, "y", ["n", 4])),
+    "dropout-mask": lambda: model(
+        node("MatMul", ["x", "w"], ["m"], "fc"), node("Dropout", ["m", "ratio"], ["d", "mask"], "drop"),
+        node("Cast", ["mask"], ["kept"], to=1), node("Mul", ["m", "kept"], ["k"]), node("Add", ["d", "k"], ["y"]),
+        tensor("w", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)]), tensor("ratio", [], [0.5]),
+        value(11, "x", ["n", 4]), value(12, "y", ["n", 4])),
     # 600 updates on one element.
     "scatters": lambda: model(
         node("ScatterElements", ["x", "columns", "many"], ["a"], "add", axis=1, reduction="add"),
