@@ -342,6 +342,7 @@ Status CheckpointFolder::open(const std::string &path, const FolderClaim &claim,
                               Session &session,
                               std::unique_ptr<CheckpointFolder> *out,
                               std::vector<std::string> *notes) {
+  OwnWork work(session);
   // Process 0 may be one that has come anew to those that go on.
   std::vector<std::string> texts;
   Status outcome;
@@ -384,6 +385,7 @@ Status checkCheckpointFolder(const std::string &path, FolderUse use) {
 }
 
 Status CheckpointFolder::begin(Session &session) {
+  OwnWork work(session);
   std::vector<std::string> texts;
   Status outcome;
   const Status mine = session.process() == 0 ? beginHere(session) : Status();

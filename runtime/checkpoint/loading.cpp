@@ -78,6 +78,7 @@ static Status openState(Session &session, Candidate &candidate, bool *damaged,
 Status CheckpointFolder::load(Session &session, TrainingState *state,
                               bool *found, std::vector<std::string> *notes,
                               int64_t newerThan) {
+  OwnWork work(session);
   *found = false;
   std::vector<std::string> steps;
   if (session.process() == 0)
@@ -137,6 +138,7 @@ Status CheckpointFolder::load(Session &session, TrainingState *state,
 Status loadKept(const std::string &folder, Session &session,
                 TrainingState *state, Kept *found,
                 std::vector<std::string> *notes) {
+  OwnWork work(session);
   *found = Kept::Nothing;
   std::string mine;
   for (int64_t step : listStates(folder))

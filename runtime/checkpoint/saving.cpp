@@ -160,6 +160,7 @@ Status CheckpointFolder::replace(const std::string &beside,
 
 Status CheckpointFolder::beginSave(Session &session, const TrainingState &state,
                                    bool beside) {
+  OwnWork work(session);
   auto save = std::make_shared<Save>();
   save->isChief = session.process() == 0;
   std::string name;
@@ -238,6 +239,7 @@ Status CheckpointFolder::commit(const std::vector<std::string> &files) {
 
 Status CheckpointFolder::finishSave(int64_t keep, Session &session,
                                     Status *failure) {
+  OwnWork work(session);
   pending->writer.reset();
   std::vector<std::string> files;
   Status status =

@@ -38,6 +38,7 @@ Status saveVariables(const std::string &path, Session &session,
 
 Status loadVariables(const std::string &path, Session &session,
                      std::vector<std::string> *notes) {
+  OwnWork work(session);
   const manifest::Manifest &manifest = session.manifest();
   std::unique_ptr<SafetensorsReader> file;
   DIST_RETURN_IF_ERROR(SafetensorsReader::open(path, &file));

@@ -72,6 +72,7 @@ Status onChief(Session &session,
     });
   // What the chief says next: a variable's number, or nothing more.
   std::vector<std::string> said;
+  OwnWork work(session);
   if (session.process() == 0)
     return share(session, job([&](int index, Tensor *out) {
                    DIST_RETURN_IF_ERROR(session.exchange(

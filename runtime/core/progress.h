@@ -10,6 +10,10 @@
 // moves. What it waits for others is counted, too: who waits least of all in a
 // step is who the others wait for.
 //
+// Between two calls a process writes files, say: for that it moves nothing that
+// could be counted, and no CPU time either. It says that it does, and is alive
+// as long as it answers.
+//
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_CORE_PROGRESS_H
 #define RUNTIME_CORE_PROGRESS_H
@@ -40,7 +44,10 @@ public:
   /// A kernel, a collective, an entry was begun or ended.
   void advance() { count.fetch_add(1, std::memory_order_relaxed); }
 
-  uint64_t steps() const { return count.load(std::memory_order_relaxed); }
+  /// Who is at work of its own has moved each time that one looks.
+  uint64_t steps() const {
+    return count.fetch_add(isAtWork(), std::memory_order_relaxed) + isAtWork();
+  }
   /// Nanoseconds of CPU time of the rank's thread; 0 if none works for it.
   int64_t cpuTime() const {
     clockid_t clock = thread.load();
@@ -50,18 +57,30 @@ public:
     return int64_t(time.tv_sec) * 1000000000 + time.tv_nsec;
   }
 
+  /// The rank's process is at work of its own between two calls, as on files,
+  /// until as many have said that it is no more.
+  void setAtWork(bool begins) { works.fetch_add(begins ? 1 : -1); }
+  /// And does not wait for others itself.
+  bool isAtWork() const {
+    return works.load(std::memory_order_relaxed) > 0 &&
+           waits.load(std::memory_order_relaxed) == 0;
+  }
+
   /// The rank's own thread is at the collective of an op, for as long as this
   /// lives.
   class Waiting {
   public:
     explicit Waiting(Progress &progress)
-        : progress(progress), begin(std::chrono::steady_clock::now()) {}
+        : progress(progress), begin(std::chrono::steady_clock::now()) {
+      progress.addWaits(1);
+    }
     Waiting(Progress &progress, int32_t op) : Waiting(progress) {
       progress.lastOp.store(op, std::memory_order_relaxed);
     }
     ~Waiting() {
       std::chrono::nanoseconds time = std::chrono::steady_clock::now() - begin;
       progress.waited.fetch_add(time.count(), std::memory_order_relaxed);
+      progress.addWaits(-1);
     }
     Waiting(const Waiting &) = delete;
     Waiting &operator=(const Waiting &) = delete;
@@ -79,10 +98,17 @@ public:
 private:
   // The clocks of threads are negative numbers.
   static constexpr clockid_t noThread = CLOCK_REALTIME;
-  std::atomic<uint64_t> count{0};
+  /// Of the rank's own thread alone.
+  void addWaits(int more) {
+    waits.store(waits.load(std::memory_order_relaxed) + more,
+                std::memory_order_relaxed);
+  }
+
+  mutable std::atomic<uint64_t> count{0};
   std::atomic<clockid_t> thread{noThread};
   std::atomic<int64_t> waited{0};
   std::atomic<int32_t> lastOp{noOp};
+  std::atomic<int> works{0}, waits{0};
 };
 
 } // namespace dist

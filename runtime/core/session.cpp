@@ -110,6 +110,10 @@ public:
 
   int process() const override { return processNumber; }
   int processes() const override { return processCount; }
+  void setAtWork(bool begins) override {
+    for (int rank : local)
+      ranks[rank]->communicator->progress.setAtWork(begins);
+  }
   Status agree(bool here, bool *everywhere) override;
   Status exchange(const std::string &mine,
                   std::vector<std::string> *all) override;
@@ -136,10 +140,7 @@ public:
     return dist::exposedSeconds(manifest(), ranks, local);
   }
   std::vector<TraceEvent> takeTrace() override {
-    std::vector<TraceEvent> events;
-    for (int rank : local)
-      takeSpans(*ranks[rank], &events);
-    return events;
+    return takeEvents(ranks, local);
   }
 
 private:

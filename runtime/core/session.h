@@ -178,6 +178,9 @@ public:
   /// on average: what their computing did not hide. Only of devices whose
   /// streams run at once: others hide it from the host as well.
   virtual double exposedSeconds() const { return 0; }
+  /// Between two calls the process begins or ends work that others may wait
+  /// for, as on files: see OwnWork.
+  virtual void setAtWork(bool begins) {}
   /// Passes a line to the log of the session's options.
   virtual void log(LogLevel level, const std::string &text) {}
 
@@ -202,6 +205,22 @@ public:
   /// collectives have beside their buffers), for `peak_device_mb`.
   virtual int64_t deviceBytes() const = 0;
   virtual std::vector<TraceEvent> takeTrace() = 0;
+};
+
+/// For as long as this lives its process is at work of its own, as on files,
+/// which may take any time: the others wait for it for as long as it answers.
+/// Not so in calls of the session within, whose deadlines are as ever.
+class OwnWork {
+public:
+  explicit OwnWork(Session &session) : session(session) {
+    session.setAtWork(true);
+  }
+  ~OwnWork() { session.setAtWork(false); }
+  OwnWork(const OwnWork &) = delete;
+  OwnWork &operator=(const OwnWork &) = delete;
+
+private:
+  Session &session;
 };
 
 } // namespace dist

@@ -43,4 +43,12 @@ double exposedSeconds(const manifest::Manifest &manifest,
                          : double(nanoseconds) / 1e9 / double(devices.size());
 }
 
+std::vector<TraceEvent> takeEvents(const RankContexts &ranks,
+                                   const std::vector<int> &local) {
+  std::vector<TraceEvent> events;
+  for (int rank : local)
+    takeSpans(*ranks[rank], &events);
+  return events;
+}
+
 } // namespace dist

@@ -21,6 +21,9 @@ int64_t largestDevice(const manifest::Manifest &manifest,
                       const RankContexts &ranks, const std::vector<int> &local);
 double exposedSeconds(const manifest::Manifest &manifest,
                       const RankContexts &ranks, const std::vector<int> &local);
+/// What these ranks have traced; they have it no more.
+std::vector<TraceEvent> takeEvents(const RankContexts &ranks,
+                                   const std::vector<int> &local);
 
 } // namespace dist
 

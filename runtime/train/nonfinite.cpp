@@ -55,6 +55,7 @@ static Status scanExamples(const Dataset &data, const Batch &batch,
 
 Status nonfinite(Session &session, const Dataset &data, const Batch &batch,
                  const StepResult &result, const BatchPlan &plan) {
+  OwnWork work(session);
   std::string where = "step " + std::to_string(batch.number + 1);
   std::string what = std::isfinite(result.loss) ? "a gradient is not finite"
                                                 : "the loss is not finite";

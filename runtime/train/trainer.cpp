@@ -445,6 +445,7 @@ Status Trainer::record(const Batch &batch, const StepResult &result,
   row.stepOfEpoch = (state.step - 1) % stepsPerEpoch + 1;
   row.stepsOfEpoch =
       std::min(stepsPerEpoch, lastStep - (row.epoch - 1) * stepsPerEpoch);
+  OwnWork work(session); // whoever is told writes, perhaps where it takes long
   return observer.step(row);
 }
 
@@ -488,6 +489,7 @@ Status Trainer::validateAndTell() {
   epochBegan = stepBegan = now();
   epochExposed = session.exposedSeconds();
   epochResumed = false;
+  OwnWork work(session);
   DIST_RETURN_IF_ERROR(observer.epoch(row, examples));
   return monitors.end(row);
 }
@@ -577,6 +579,7 @@ Status Trainer::train(FitOutcome *outcome) {
   if (monitors.stop())
     outcome->endedAfter = state.step / stepsPerEpoch;
   outcome->bestEpoch = monitors.bestEpoch();
+  OwnWork work(session);
   if (folder && !outcome->stopped)
     if (Status told = folder->end(session); !told.ok())
       observer.note("who follows " + options.checkpoint +

@@ -24,6 +24,7 @@ struct Processes {
   explicit Processes(Between between) : between(between) {}
 
   Between between;
+  double timeout = 30; // of collectives
   /// By process.
   std::vector<std::shared_ptr<World>> worlds;
   std::vector<std::unique_ptr<Session>> sessions;
@@ -58,7 +59,7 @@ struct Processes {
   /// `processOf`: by rank.
   Status open(const fs::path &folder, const manifest::Manifest &m,
               const std::vector<int> &processOf) {
-    worlds = makeWorlds(m, processOf, between);
+    worlds = makeWorlds(m, processOf, between, timeout);
     std::vector<RankPlacement> ranks;
     int count = 0;
     for (int process : processOf) {

@@ -25,6 +25,8 @@ struct ProgressTest : testing::TestWithParam<Seen> {
   std::unique_ptr<World> world;
   std::vector<Status> status;
   std::vector<double> seconds; // until each rank had ended
+  std::mutex warningsMutex;
+  std::vector<std::string> warnings;
 
   void make(std::vector<int64_t> mesh, double timeout) {
     MessageOptions options;
@@ -36,6 +38,10 @@ struct ProgressTest : testing::TestWithParam<Seen> {
     options.spinMicroseconds = 0;
     options.nameOp = [](int rank, int32_t op) {
       return "op " + std::to_string(op) + " of " + std::to_string(rank);
+    };
+    options.warn = [this](const std::string &text) {
+      std::lock_guard<std::mutex> lock(warningsMutex);
+      warnings.push_back(text);
     };
     if (GetParam() == Seen::InMemory) {
       std::unique_ptr<LocalWorld> made;
@@ -110,6 +116,49 @@ TEST_P(ProgressTest, WaitsForARankThatComputes) {
   });
   for (const Status &one : status)
     EXPECT_TRUE(one.ok()) << one.message();
+}
+
+// Between two calls, as in a file's: nothing moves, and no CPU time is taken.
+// Those that wait tell why.
+TEST_P(ProgressTest, WaitsForARankAtWorkOfItsOwn) {
+  make({2}, 1);
+  run([&](Communicator &rank) {
+    if (rank.rank() == 1) {
+      rank.progress.setAtWork(true);
+      std::this_thread::sleep_for(2500ms);
+      rank.progress.setAtWork(false);
+    }
+    return rank.barrier(1, all);
+  });
+  for (const Status &one : status)
+    EXPECT_TRUE(one.ok()) << one.message();
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_EQ(warnings[0].rfind("rank 0 waits at barrier of op 1 of 0 for rank "
+                              "1, which is at work between two steps, as on "
+                              "files, for 0.",
+                              0),
+            0u)
+      << warnings[0];
+}
+
+// Whoever waits for others does no work, and they wait for the one that hangs.
+TEST_P(ProgressTest, WhoWaitsIsNotAtWork) {
+  make({3}, 1);
+  std::atomic<int> over{0};
+  run([&](Communicator &rank) {
+    if (rank.rank() == 2) { // hangs
+      while (over < 2)
+        std::this_thread::sleep_for(10ms);
+      return Status();
+    }
+    rank.progress.setAtWork(true);
+    Status result = rank.barrier(1, all);
+    ++over;
+    return result;
+  });
+  for (int rank : {0, 1})
+    EXPECT_TRUE(says(rank, "rank 2 did not arrive within 1 s"))
+        << status[rank].message();
 }
 
 // Whoever hangs is named in time, though others that work are missing, too.

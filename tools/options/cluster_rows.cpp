@@ -110,7 +110,8 @@ void addClusterOptions(Table &table, Options &o) {
                false, [&](double x) { o.heartbeatTimeout = x; });
   table.number("--collective-timeout",
                "seconds a rank waits for others that show no progress; "
-               "computing is progress (default 30)",
+               "computing is progress, and so is work on states and results, "
+               "however long a disk takes (default 30)",
                true, [&](double x) { o.collectiveTimeout = x; });
 }
 

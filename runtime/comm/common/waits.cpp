@@ -103,14 +103,28 @@ Blame blame(const WorldOptions &options, const Dependence &dependence) {
   return {first.rank, first.kind, first.op, why};
 }
 
-std::string warnOf(const WorldOptions &options, const Wait &wait,
-                   std::chrono::steady_clock::duration since) {
-  char seconds[64];
-  std::snprintf(seconds, sizeof seconds, ", which shows no progress for %.3g s",
+static std::string describe(const WorldOptions &options, const Wait &wait,
+                            const char *format,
+                            std::chrono::steady_clock::duration since) {
+  char text[128];
+  std::snprintf(text, sizeof text, format,
                 std::chrono::duration<double>(since).count());
   return rankName(options, wait.rank) + " waits at " + name(wait.kind) +
          " of " + opName(options, wait.rank, wait.op) + " for " +
-         list(options, wait.missing, " ") + seconds;
+         list(options, wait.missing, " ") + text;
+}
+
+std::string warnOf(const WorldOptions &options, const Wait &wait,
+                   std::chrono::steady_clock::duration since) {
+  return describe(options, wait, ", which shows no progress for %.3g s", since);
+}
+
+std::string warnOfWork(const WorldOptions &options, const Wait &wait,
+                       std::chrono::steady_clock::duration since) {
+  return describe(options, wait,
+                  ", which is at work between two steps, as on files, for "
+                  "%.3g s; see that its disk is well",
+                  since);
 }
 
 bool LifeWatch::sawProgress(const Dependence &dependence,
@@ -137,6 +151,11 @@ bool LifeWatch::sawProgress(const Dependence &dependence,
     moved |= !idle[rank] && now.cpuTime - before.cpuTime > least;
     seen[rank] = now;
   }
+  bool works = false;
+  for (int rank : dependence.free)
+    works |= signs[rank].isAtWork;
+  worked = works ? worked + (moved ? elapsed : Clock::duration(0))
+                 : Clock::duration(0);
   return moved;
 }
 

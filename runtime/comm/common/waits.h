@@ -54,11 +54,16 @@ Blame blame(const WorldOptions &options, const Dependence &dependence);
 /// What to say of a wait that lasts.
 std::string warnOf(const WorldOptions &options, const Wait &wait,
                    std::chrono::steady_clock::duration since);
+/// And of one that lasts for as long as the others are at work of their own:
+/// no deadline ends it.
+std::string warnOfWork(const WorldOptions &options, const Wait &wait,
+                       std::chrono::steady_clock::duration since);
 
 /// What a rank shows of being alive; nanoseconds of CPU time.
 struct LifeSign {
   uint64_t steps = 0;
   int64_t cpuTime = 0;
+  bool isAtWork = false; // between two calls (see Progress::setAtWork)
 };
 
 /// Compares life signs with those of the look before.
@@ -70,9 +75,12 @@ public:
   /// Whether any of those depended on moved in `elapsed`. `signs`: by rank.
   bool sawProgress(const Dependence &dependence, Clock::duration elapsed,
                    const std::vector<LifeSign> &signs);
+  /// How long those that are missing have been at work of their own by now.
+  Clock::duration workTime() const { return worked; }
 
 private:
   std::vector<LifeSign> seen; // by rank
+  Clock::duration worked{0};
 };
 
 /// What counts of the time between two looks at the others that were to be

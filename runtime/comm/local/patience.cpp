@@ -76,11 +76,14 @@ bool Patience::giveCpu() {
 }
 
 std::string Patience::makeWarning() {
+  const Clock::duration soon = timeout / 2;
   if (warned || !shared.options.warn || timeout.count() <= 0 ||
-      left > timeout / 2)
+      (left > soon && watch.workTime() < soon))
     return "";
   warned = true;
-  return warnOf(shared.options, mine.report(), timeout - left);
+  return left <= soon
+             ? warnOf(shared.options, mine.report(), timeout - left)
+             : warnOfWork(shared.options, mine.report(), watch.workTime());
 }
 
 bool Patience::look() {
@@ -117,7 +120,8 @@ Dependence Patience::dependence() const {
 bool Patience::sawProgress(Clock::duration elapsed) {
   std::vector<LifeSign> signs;
   for (const Progress *progress : shared.progress)
-    signs.push_back({progress->steps(), progress->cpuTime()});
+    signs.push_back(
+        {progress->steps(), progress->cpuTime(), progress->isAtWork()});
   return watch.sawProgress(dependence(), elapsed, signs);
 }
 

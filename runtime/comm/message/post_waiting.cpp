@@ -148,9 +148,12 @@ void Post::Waiting::look(Clock::time_point now) {
   last = now;
   next = now + slice;
   const MessageOptions &options = post.options;
-  if (!warned && options.warn && timeout.count() > 0 && left <= timeout / 2) {
+  const Clock::duration soon = timeout / 2;
+  if (!warned && options.warn && timeout.count() > 0 &&
+      (left <= soon || watch.workTime() >= soon)) {
     warned = true;
-    options.warn(warnOf(options, own, timeout - left));
+    options.warn(left <= soon ? warnOf(options, own, timeout - left)
+                              : warnOfWork(options, own, watch.workTime()));
   }
   if (timeout.count() > 0 && left.count() <= 0) {
     if (call.patient && call.fetching.empty()) {
@@ -187,10 +190,12 @@ void Post::sendControl(MessageType type, int to, const void *data,
   transport->send(to, header, note.bytes.data(), bytes, &note.request);
 }
 
-/// Steps and CPU time; of each wait that lasts background, kind, op, whether
-/// for a message, tag, how many are missing, and who.
+/// Steps, CPU time and whether it is at work of its own; of each wait that
+/// lasts background, kind, op, whether for a message, tag, how many are
+/// missing, and who.
 void Post::answer(int to) {
-  std::vector<int64_t> words{int64_t(progress.steps()), progress.cpuTime()};
+  std::vector<int64_t> words{int64_t(progress.steps()), progress.cpuTime(),
+                             progress.isAtWork()};
   for (const Waiting *one : waits) {
     if (!one->isKnown())
       continue;
@@ -262,13 +267,14 @@ void Post::readControl(const Control &control) {
     return;
   }
   std::vector<int64_t> words(control.bytes.size() / sizeof(int64_t));
-  if (words.size() < 2)
+  constexpr size_t head = 3;
+  if (words.size() < head)
     return;
   std::memcpy(words.data(), control.bytes.data(),
               words.size() * sizeof(int64_t));
   Peer &peer = peers[from];
-  peer.sign = {uint64_t(words[0]), words[1]};
-  peer.waits = readWaits(from, words, 2, int64_t(peers.size()));
+  peer.sign = {uint64_t(words[0]), words[1], words[2] != 0};
+  peer.waits = readWaits(from, words, head, int64_t(peers.size()));
 }
 
 } // namespace dist::message
