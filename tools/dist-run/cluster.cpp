@@ -17,6 +17,7 @@
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/present_chief.h"
 #include "tools/dist-run/restart_end.h"
 #include "tools/dist-run/secret.h"
 #include "tools/options/cluster.h"
@@ -189,6 +190,8 @@ void ClusterRun::Impl::takeMembers(Options *options) {
   takePart(tasks);
   setWorkers(options, int(tasks.size()), hosts);
   forgetLaunchedPackage();
+  if (membership->self() == 0)
+    tellPresentChief();
 }
 
 Status ClusterRun::meet(Options *options, bool *isLate) {

@@ -25,6 +25,8 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/held_package.h"
+#include "tools/dist-run/launched_worker.h"
+#include "tools/dist-run/present_chief.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/restart_end.h"
 #include "tools/dist-run/secret.h"
@@ -55,21 +57,6 @@ static constexpr int kPollMilliseconds = 20;
 
 namespace {
 
-using Clock = std::chrono::steady_clock;
-
-struct Worker {
-  std::string name, config;
-  pid_t process = 0;
-  int pipe = -1;          // what it says
-  std::string unfinished; // line
-  bool hasEnded = false;
-  int status = 0; // waitpid's
-  Clock::time_point end;
-  // Where it could not be started again:
-  bool isRefused = false;
-  Clock::time_point nextTry;
-};
-
 class Workers {
 public:
   /// They run this command; `restarts`: how many of them may be started again.
@@ -99,11 +86,15 @@ private:
   bool isFatal(size_t worker) const;
   /// Those that are left have to end.
   bool isOver() const;
+  bool hasOneFinished() const;
   /// Whether what was passed on, SIGINT or SIGTERM, ended one of them before it
   /// could stop together with the others, and no state was saved meanwhile.
   bool wasBrokenOff(int signal) const;
   void passOn(Worker &worker);
+  void findChief();
   void reap();
+  /// Those that are left; says so.
+  void endAll();
   void signalAll(int signal);
 
   std::vector<std::string> command;
@@ -124,6 +115,8 @@ private:
   bool isChiefs = false;
   /// Another one takes the place of a chief that is lost.
   bool canLoseChief = false;
+  PresentChief presentChief; // says which, then
+  size_t chief = 0;          // now
   int firstFailed = -1;
 };
 
@@ -184,6 +177,7 @@ Status Workers::startOne(int index) {
     setenv(kPackageVariable, place.c_str(), 1);
     if (!secret.empty())
       setenv(kSecretVariable, secret.c_str(), 1);
+    presentChief.giveToChild();
     int null = open("/dev/null", O_RDONLY);
     if (!namesStandardInput())
       dup2(null, STDIN_FILENO);
@@ -228,6 +222,8 @@ Status Workers::start(const Options &options, int servers,
   }
   if (servers > 0)
     DIST_RETURN_IF_ERROR(restartEnd.open());
+  if (canLoseChief)
+    DIST_RETURN_IF_ERROR(presentChief.open());
   DIST_RETURN_IF_ERROR(makeLaunchSecret(options, &secret));
   const std::pair<const char *, int> jobs[] = {{"chief", servers > 0 ? 1 : 0},
                                                {"worker", options.workers},
@@ -267,15 +263,15 @@ bool Workers::isFatal(size_t worker) const {
   return !isChiefs || (worker == 0 && !canLoseChief);
 }
 
+bool Workers::hasOneFinished() const {
+  return std::any_of(workers.begin(), workers.end(), hasFinished);
+}
+
 bool Workers::isOver() const {
-  // Who is not lost has done all of the run, or was stopped with all others.
-  auto hasFinished = [](const Worker &worker) {
-    return worker.hasEnded && WIFEXITED(worker.status) &&
-           (WEXITSTATUS(worker.status) == 0 ||
-            WEXITSTATUS(worker.status) == kResumableExit);
-  };
+  // The chief writes what the run gives when the others have ended. None takes
+  // its place when one of them has.
   if (canLoseChief)
-    return std::any_of(workers.begin(), workers.end(), hasFinished);
+    return workers[chief].hasEnded && hasOneFinished();
   return firstFailed >= 0 || (isChiefs && workers[0].hasEnded);
 }
 
@@ -296,15 +292,23 @@ bool Workers::wasBrokenOff(int signal) const {
 void Workers::judge() {
   if (!canLoseChief)
     return;
-  // Who was there last has done what the run has.
-  size_t last = 0;
-  for (size_t i = 0; i < workers.size(); ++i) {
-    if (workers[i].status == 0)
-      return;
-    if (workers[i].end > workers[last].end)
-      last = i;
+  // The others were lost before the end, and what the run gives is the chief's.
+  if (hasOneFinished()) {
+    firstFailed = workers[chief].status == 0 ? -1 : int(chief);
+    return;
   }
-  firstFailed = int(last);
+  // Who was there last has done what the run has.
+  auto last = std::max_element(
+      workers.begin(), workers.end(),
+      [](const Worker &a, const Worker &b) { return a.end < b.end; });
+  firstFailed = int(last - workers.begin());
+}
+
+void Workers::findChief() {
+  const pid_t process = presentChief.take();
+  for (size_t i = 0; process > 0 && i < workers.size(); ++i)
+    if (workers[i].process == process)
+      chief = i;
 }
 
 void Workers::signalAll(int signal) {
@@ -349,6 +353,17 @@ void Workers::passOn(Worker &worker) {
   }
 }
 
+void Workers::endAll() {
+  for (Worker &worker : workers)
+    if (worker.process > 0 && !worker.hasEnded && !worker.isKilled) {
+      worker.isKilled = true;
+      printNote("dist-run: note: " + worker.name +
+                " is killed: the run is "
+                "over, and it has not ended since");
+      kill(worker.process, SIGKILL);
+    }
+}
+
 void Workers::reap() {
   std::vector<size_t> ended;
   for (Worker &worker : workers) {
@@ -376,22 +391,6 @@ void Workers::reap() {
       firstFailed = int(number);
 }
 
-/// A device, a peer or a file system has failed, or the process was killed: no
-/// fault of what it was given, which would be there again.
-static bool isAccident(int status) {
-  return WIFSIGNALED(status) ||
-         (WIFEXITED(status) &&
-          WEXITSTATUS(status) == exitCodeOf(StatusCode::Unavailable));
-}
-
-static std::string describeEnd(const Worker &worker) {
-  return worker.name + (WIFSIGNALED(worker.status)
-                            ? std::string(" was ended by SIG") +
-                                  sigabbrev_np(WTERMSIG(worker.status))
-                            : " ended with exit code " +
-                                  std::to_string(WEXITSTATUS(worker.status)));
-}
-
 static void noteRestart(const std::string &why, const std::string &what,
                         int left) {
   printNote("dist-run: note: " + why + ": " + what + " again (" +
@@ -400,8 +399,9 @@ static void noteRestart(const std::string &why, const std::string &what,
 }
 
 bool Workers::mayStartAgain(const Worker &worker) const {
+  // Nobody takes one in when one has done all.
   return *restarts > 0 && isAccident(worker.status) && !isOver() &&
-         !interruptedBy();
+         !(canLoseChief && hasOneFinished()) && !interruptedBy();
 }
 
 void Workers::startAgain() {
@@ -453,7 +453,9 @@ int Workers::wait() {
         pipes.push_back({worker.pipe, POLLIN, 0});
     poll(pipes.data(), pipes.size(), kPollMilliseconds);
     bool wasOver = isOver();
+    // Who has ended has said before that it was the chief.
     reap();
+    findChief();
     for (Worker &worker : workers)
       passOn(worker);
     startAgain();
@@ -467,7 +469,7 @@ int Workers::wait() {
     if (isOver() && !wasOver)
       last = Clock::now() + kGrace;
     if (isOver() && !interruptedBy() && Clock::now() > last)
-      signalAll(SIGKILL);
+      endAll();
     if (interruptedBy() && !isForwarded) {
       isForwarded = true;
       signalAll(interruptedBy());
