@@ -84,10 +84,11 @@ Status ClosureQueue::schedule(Buffer work, bool isStep,
   auto value = std::make_shared<RemoteValue>(isStep);
   std::unique_lock<std::mutex> lock(mutex);
   changed.wait(lock, [this] {
-    return pending.size() < options.limit || !failure.ok() || !fatal.ok();
+    return (pending.size() < options.limit && !isFailing) || !failure.ok() ||
+           !fatal.ok();
   });
   DIST_RETURN_IF_ERROR(takeError());
-  if (pending.empty()) {
+  if (isIdle()) {
     lock.unlock();
     DIST_RETURN_IF_ERROR(prepare());
     lock.lock();
@@ -103,13 +104,13 @@ Status ClosureQueue::schedule(Buffer work, bool isStep,
 
 Status ClosureQueue::join() {
   std::unique_lock<std::mutex> lock(mutex);
-  changed.wait(lock, [this] { return pending.empty() || !fatal.ok(); });
+  changed.wait(lock, [this] { return isIdle() || !fatal.ok(); });
   return takeError();
 }
 
 Status ClosureQueue::isDone(bool *out) {
   std::lock_guard<std::mutex> lock(mutex);
-  *out = pending.empty();
+  *out = isIdle();
   return takeError();
 }
 
@@ -126,7 +127,7 @@ std::vector<Completion> ClosureQueue::takeSteps() {
 Status ClosureQueue::onThread(std::function<Status()> ask) {
   Question mine{std::move(ask), Status(), false};
   std::unique_lock<std::mutex> lock(mutex);
-  if (!pending.empty())
+  if (!isIdle())
     return Status::error(StatusCode::InvalidArgument, "closures are under way",
                          "", "they change what servers hold", "join before");
   changed.wait(lock, [this] { return !question; });
@@ -151,17 +152,39 @@ Status ClosureQueue::writeState(int server, Buffer state) {
 // What the thread does
 //===----------------------------------------------------------------------===//
 
+static Status cancelledBy(const Status &why) {
+  return Status::error(StatusCode::Cancelled, "a closure is cancelled", "",
+                       "an earlier one failed: " + why.message(),
+                       "schedule it again");
+}
+
+void ClosureQueue::hearFailure() {
+  const int64_t failed = coordinator.failingClosure();
+  if (isFailing || failed < 0)
+    return;
+  isFailing = true;
+  const Status &why = coordinator.heardFailure();
+  for (auto it = pending.begin(); it != pending.end();) {
+    const bool isOwn = it->first == failed;
+    if (!isOwn && coordinator.isBegun(it->first)) {
+      ++it;
+      continue;
+    }
+    it->second->settle(isOwn ? why : cancelledBy(why));
+    it = pending.erase(it);
+  }
+  incoming.clear();
+}
+
 void ClosureQueue::fail(const Status &why, int64_t closure) {
   const bool isOver = closure < 0;
+  isFailing = false;
   if (isOver)
     fatal = why;
   else
     failure = why;
-  const Status cancelled = Status::error(
-      StatusCode::Cancelled, "a closure is cancelled", "",
-      "an earlier one failed: " + why.message(), "schedule it again");
   for (auto &[number, value] : pending)
-    value->settle(isOver || number == closure ? why : cancelled);
+    value->settle(isOver || number == closure ? why : cancelledBy(why));
   pending.clear();
   incoming.clear();
   // Whoever is late with one of them has nothing more to say.
@@ -210,6 +233,7 @@ void ClosureQueue::advance(std::unique_lock<std::mutex> &lock) {
   Status status = withoutThrowing(
       [&] { return coordinator.next(Mail::Clock::now() + kTurn, &done); });
   lock.lock();
+  hearFailure();
   if (!status.ok()) {
     fail(status, coordinator.failedClosure());
   } else if (done) {
@@ -231,7 +255,7 @@ void ClosureQueue::run() {
   while (!isEnding) {
     if (question)
       answer(lock);
-    else if (pending.empty())
+    else if (isIdle())
       idle(lock);
     else
       advance(lock);

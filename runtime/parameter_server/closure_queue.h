@@ -10,9 +10,10 @@
 // waited for. A thread of its own hands them out and hears of their ends.
 //
 // Errors are as there: the first closure that fails takes with it those that no
-// worker has begun; when those under way have ended, the next call of
+// worker has begun, at once; when those under way have ended, the next call of
 // `schedule`, `join` or `isDone` tells the error, once, and the queue can be
-// used again. What ends the run, as a lost server, every call tells.
+// used again. Until then `schedule` and `join` wait for it. What ends the run,
+// as a lost server, every call tells.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_PARAMETER_SERVER_CLOSURE_QUEUE_H
@@ -64,7 +65,8 @@ public:
   /// Cancels what is not done; workers may still be in it.
   ~ClosureQueue() override;
 
-  /// `out` may be null. Waits where the queue is full, for nothing else.
+  /// `out` may be null. Waits where the queue is full, and where an error is to
+  /// be told first, for nothing else.
   /// `isStep`: it trains, see `takeSteps`.
   Status schedule(Buffer work, bool isStep, std::shared_ptr<RemoteValue> *out);
   /// Waits until all that was scheduled is done.
@@ -96,6 +98,10 @@ private:
   void answer(std::unique_lock<std::mutex> &lock);
   /// `closure`: whose error it is; -1: the run's.
   void fail(const Status &why, int64_t closure);
+  /// Of an error that is told when those under way have ended: ends the others.
+  void hearFailure();
+  /// Nothing is under way, nor is an error that is to come.
+  bool isIdle() const { return pending.empty() && !isFailing; }
   /// The error to be told, which is not told again if it is a closure's.
   Status takeError();
   Status onThread(std::function<Status()> ask);
@@ -113,8 +119,9 @@ private:
   std::vector<Completion> steps;
   Question *question = nullptr;
   int64_t next = 0;
-  Status failure; // of a closure, to be told
-  Status fatal;   // of the run
+  bool isFailing = false; // one has failed, and others are under way
+  Status failure;         // of a closure, to be told
+  Status fatal;           // of the run
   bool isEnding = false;
   std::thread thread;
 };

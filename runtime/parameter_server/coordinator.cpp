@@ -51,6 +51,13 @@ int Coordinator::countLeft() const {
       }));
 }
 
+bool Coordinator::isBegun(int64_t closure) const {
+  return isSettled(closure) ||
+         std::any_of(workers.begin(), workers.end(), [&](const Worker &worker) {
+           return worker.closure == closure;
+         });
+}
+
 bool Coordinator::isDone() const {
   return queue.empty() && completions.empty() && failure.ok() && !isUnderWay();
 }
@@ -131,6 +138,9 @@ int64_t Coordinator::findLate() {
 
 void Coordinator::handOut() {
   int64_t late = findLate();
+  // What is scheduled behind an error would put off its telling.
+  if (!failure.ok())
+    return;
   for (int place = 0; place < cast.places(); ++place) {
     const Worker &worker = workers[place];
     if (worker.isLost || !worker.isReady || worker.closure >= 0)
@@ -139,7 +149,7 @@ void Coordinator::handOut() {
     if (ready != queue.end()) {
       give(place, *ready);
       queue.erase(ready);
-    } else if (late >= 0 && failure.ok()) {
+    } else if (late >= 0) {
       give(place, std::exchange(late, -1));
     }
   }

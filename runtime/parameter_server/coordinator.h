@@ -101,6 +101,12 @@ public:
   /// The closure whose error the last call of `next` told; -1: it told none, or
   /// what failed is the run.
   int64_t failedClosure() const { return toldFailure; }
+  /// The error that `next` tells when those under way have ended, and whose it
+  /// is; success, and -1: it has heard of none.
+  const Status &heardFailure() const { return failure; }
+  int64_t failingClosure() const { return failing; }
+  /// Whether a worker has it, or has done it.
+  bool isBegun(int64_t closure) const;
   /// With nothing to do: takes note of what the others say, by `until`. Errors:
   /// those of `next` that are of no closure.
   Status listen(Mail::Clock::time_point until);

@@ -7,6 +7,7 @@
 
 #include "runtime/parameter_server/closure_queue.h"
 #include "test/runtime/parameter_server_fixture.h"
+#include <future>
 
 namespace dist::ps {
 namespace {
@@ -43,11 +44,11 @@ struct ClosureQueueTest : testing::Test {
   std::vector<Status> results;
   std::vector<std::thread> threads;
   std::unique_ptr<ClosureQueue> queue;
-  std::atomic<bool> isHeld{false};
+  std::atomic<bool> isHeld{false}, isFailureHeld{false};
 
   void startWorker(int index) {
     echoes[index].hold = [this](const std::string &work) {
-      while (work == "wait" && isHeld.load())
+      while ((work == "wait" && isHeld) || (work == "fail" && isFailureHeld))
         std::this_thread::yield();
     };
     threads.emplace_back([this, index] {
@@ -66,7 +67,7 @@ struct ClosureQueueTest : testing::Test {
                                            std::move(options));
   }
   void close() {
-    isHeld = false;
+    isHeld = isFailureHeld = false;
     queue.reset();
     cluster.coordinator->end(Status());
     for (std::thread &thread : threads)
@@ -165,6 +166,46 @@ TEST_F(OneWorkerQueueTest, TheFirstErrorIsToldOnceAndTheQueueGoesOn) {
   EXPECT_NE(status.message().find("an earlier one failed"), std::string::npos);
   EXPECT_EQ(fetch(*schedule("again")), "again");
   EXPECT_TRUE(queue->join().ok());
+}
+
+/// One is under way for as long as it likes: those behind the error have ended,
+/// and nothing is begun that would put off its telling.
+TEST_F(ClosureQueueTest, AnErrorIsToldToAProgramThatSchedulesOn) {
+  open();
+  isHeld = isFailureHeld = true;
+  auto underWay = schedule("wait");
+  auto failed = schedule("fail");
+  std::vector<std::shared_ptr<RemoteValue>> later;
+  for (int i = 0; i < 20; ++i)
+    later.push_back(schedule("behind"));
+  isFailureHeld = false;
+  auto last = std::async(std::launch::async, [&] { return fetch(*later[19]); });
+  auto first = std::async(std::launch::async, [&] { return fetch(*failed); });
+  bool areSettled =
+      last.wait_for(std::chrono::seconds(20)) == std::future_status::ready &&
+      first.wait_for(std::chrono::seconds(20)) == std::future_status::ready;
+  EXPECT_TRUE(areSettled);
+  bool isDone = true;
+  EXPECT_TRUE(queue->isDone(&isDone).ok());
+  EXPECT_FALSE(isDone);
+  Buffer state;
+  EXPECT_EQ(queue->readState(0, &state).code(), StatusCode::InvalidArgument);
+  std::atomic<bool> isScheduled{false};
+  Status told;
+  std::thread scheduler([&] {
+    told = queue->schedule(text("more"), false, nullptr);
+    isScheduled = true;
+  });
+  std::this_thread::sleep_for(std::chrono::milliseconds(50));
+  EXPECT_FALSE(isScheduled);
+  isHeld = false;
+  scheduler.join();
+  EXPECT_EQ(told.code(), StatusCode::InvalidInput) << told.message();
+  EXPECT_NE(last.get().find("an earlier one failed"), std::string::npos);
+  EXPECT_NE(first.get().find("it was to fail"), std::string::npos);
+  EXPECT_EQ(fetch(*underWay), "wait");
+  EXPECT_TRUE(queue->join().ok());
+  EXPECT_EQ(fetch(*schedule("again")), "again");
 }
 
 TEST_F(ClosureQueueTest, ScheduleAndDoneTellAnErrorToo) {

@@ -188,7 +188,9 @@ DIST_API dist_status_t *dist_cluster_serve(dist_cluster_t *cluster);
 /* What follows is the chief's. Any thread may call it. */
 
 /* A training step on the next batch of the dataset of the worker that runs it.
-   Returns at once, but where the queue is full. `out_value` may be NULL. */
+   Returns at once, but where the queue is full, or a closure has failed whose
+   error it is to tell: it waits then for those under way. `out_value` may be
+   NULL. */
 DIST_API dist_status_t *
 dist_cluster_schedule_step(dist_cluster_t *cluster, const char *dataset,
                            dist_remote_value_t **out_value);
