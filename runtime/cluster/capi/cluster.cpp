@@ -313,7 +313,8 @@ dist_status_t *dist_cluster_done(dist_cluster_t *cluster, int32_t *out_done) {
     bool isDone = false;
     Status status = cluster->queue->isDone(&isDone);
     *out_done = isDone;
-    return status;
+    Status taken = cluster->takeMetrics();
+    return status.ok() ? taken : status;
   });
 }
 

@@ -68,10 +68,16 @@ Status dist_cluster_t::coordinate(const dist_cluster_options_t &options) {
   ps::ClosureQueue::Options queueing;
   if (options.queue_limit > 0)
     queueing.limit = size_t(options.queue_limit);
-  queueing.prepare = [this] { return served->beginClosures(); };
+  queueing.prepare = [this] {
+    std::lock_guard<std::mutex> lock(serving);
+    return served->beginClosures();
+  };
   // Closures draw random numbers by their own: those of a loaded state are not
   // drawn again.
-  queueing.first = [this](int64_t *out) { return served->countSteps(out); };
+  queueing.first = [this](int64_t *out) {
+    std::lock_guard<std::mutex> lock(serving);
+    return served->countSteps(out);
+  };
   queue = std::make_unique<ps::ClosureQueue>(*coordinator, queueing);
   std::unique_ptr<ps::ServedSession> made;
   DIST_RETURN_IF_ERROR(ps::ServedSession::create(
@@ -149,6 +155,8 @@ Status dist_cluster_t::work() {
 
 Status dist_cluster_t::schedule(Buffer work, bool isStep,
                                 dist_remote_value_t **out) {
+  // A program may never join, and the steps that are done would pile up.
+  DIST_RETURN_IF_ERROR(takeMetrics());
   auto value = std::make_unique<dist_remote_value_t>();
   DIST_RETURN_IF_ERROR(queue->schedule(std::move(work), isStep, &value->value));
   if (out)
@@ -157,6 +165,7 @@ Status dist_cluster_t::schedule(Buffer work, bool isStep,
 }
 
 Status dist_cluster_t::takeMetrics() {
+  std::lock_guard<std::mutex> lock(serving);
   for (const ps::Completion &step : queue->takeSteps())
     DIST_RETURN_IF_ERROR(served->addMetrics(step.metrics));
   return Status();

@@ -43,7 +43,8 @@ struct dist_cluster_t {
   dist::Status work();
   dist::Status schedule(dist::Buffer work, bool isStep,
                         dist_remote_value_t **out);
-  /// Adds what steps have gained to the session's metrics.
+  /// Adds what steps have gained by now to the session's metrics. Any thread,
+  /// as all of the chief's calls.
   dist::Status takeMetrics();
 
   // Told to one at a time.
@@ -62,6 +63,8 @@ struct dist_cluster_t {
   dist::ps::ServedSession *served = nullptr; // in `session`
 
 private:
+  /// Held by who adds to what `served` has of the closures, or settles it.
+  std::mutex serving;
   dist::Status coordinate(const dist_cluster_options_t &options);
   dist::Status makeData(const Dataset &of, std::unique_ptr<dist::Dataset> *out,
                         dist::ps::ReplicaOptions *options);
