@@ -62,14 +62,15 @@ void addClusterOptions(Table &table, Options &o) {
                "seconds that the workers wait for each other at the start; 0: "
                "however long it takes (default 300)",
                false, [&](double x) { o.startTimeout = x; });
-  table.value("--communicator", "ucx|mpi",
-              "what collectives go through: ours over UCX (default), or the "
-              "site's own MPI, under mpirun: one device a process, sums equal "
-              "within rounding alone, no --elastic; --collective-timeout then "
-              "counts the time, too, in which others compute",
-              [&](const std::string &given) {
-                return parseCommunicator(given, &o.usesMpi);
-              });
+  table.value(
+      "--communicator", "ucx|mpi",
+      "what collectives go through: ours over UCX (default), or the "
+      "site's own MPI, under mpirun: one device a process, sums equal "
+      "within rounding alone, no --elastic; --collective-timeout then "
+      "counts the time, too, in which others compute or wait for a disk",
+      [&](const std::string &given) {
+        return parseCommunicator(given, &o.usesMpi);
+      });
   table.usedBy("fit");
   table.value("--metrics-port", "[HOST:]PORT",
               "the chief of a cluster answers http://HOST:PORT/metrics in "
