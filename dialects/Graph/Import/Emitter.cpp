@@ -400,10 +400,17 @@ Value Emitter::reduce(Reduction kind, Value x, ArrayRef<int64_t> dims,
 }
 
 Value Emitter::mean(Value x, ArrayRef<int64_t> dims, bool keepDims) {
+  if (!x)
+    return x;
   double count = 1;
   for (int64_t dim : dims)
     count *= shapeOf(x)[dim];
-  return div(reduce(Reduction::Sum, x, dims, keepDims), count);
+  // Neither a sum nor a count of many fits into 16 bits, as the mean does.
+  Type type = elementOf(x);
+  bool isNarrow = isFloat(x) && type.getIntOrFloatBitWidth() < 32;
+  Value wide = isNarrow ? convert(x, Float32Type::get(getContext())) : x;
+  return convert(div(reduce(Reduction::Sum, wide, dims, keepDims), count),
+                 type);
 }
 
 Value Emitter::dot(Value x, Value y, ArrayRef<int64_t> xBatch,

@@ -19,6 +19,12 @@ Value mlir::dist::graph::replaceZeros(OnnxNode &n, Value x) {
   return x ? n.select(isZero(n, x), n.scalar(1, n.elementOf(x)), x) : Value();
 }
 
+Value mlir::dist::graph::widen(OnnxNode &n, Value x) {
+  bool isNarrow =
+      x && n.isFloat(x) && n.elementOf(x).getIntOrFloatBitWidth() < 32;
+  return isNarrow ? n.convert(x, Float32Type::get(n.getContext())) : x;
+}
+
 Value mlir::dist::graph::rootOfSum(OnnxNode &n, Value sum, double p) {
   if (!sum || p == 1)
     return sum;
@@ -228,9 +234,11 @@ static LogicalResult importMeanVarianceNormalization(OnnxNode &n) {
       n.intsAttr("axes").value_or(SmallVector<int64_t>{0, 2, 3}), n.rankOf(x));
   if (failed(dims))
     return failure();
-  Value centered = n.sub(x, n.mean(x, *dims, true));
+  Value wide = widen(n, x);
+  Value centered = n.sub(wide, n.mean(wide, *dims, true));
   Value variance = n.mean(n.mul(centered, centered), *dims, true);
-  return n.out(n.div(centered, n.add(rootOfSum(n, variance, 2), 1e-9)));
+  Value y = n.div(centered, n.add(rootOfSum(n, variance, 2), 1e-9));
+  return n.out(n.convert(y, n.elementOf(x)));
 }
 
 static LogicalResult importLpNormalization(OnnxNode &n) {
@@ -241,14 +249,17 @@ static LogicalResult importLpNormalization(OnnxNode &n) {
     return failure();
   if (p != 1 && p != 2)
     return n.fail("p must be 1 or 2");
+  Type type = n.elementOf(x);
+  x = widen(n, x);
   Value sum = n.reduce(Reduction::Sum, p == 1 ? n.unary<AbsOp>(x) : n.mul(x, x),
                        {*axis}, true);
   if (!sum)
     return failure();
   // A row of zeros stays one, and its derivative is 0.
   Value norm = rootOfSum(n, sum, p);
-  return n.out(n.select(isZero(n, norm), n.scalar(0, n.elementOf(x)),
-                        n.div(x, replaceZeros(n, norm))));
+  Value y = n.select(isZero(n, norm), n.scalar(0, n.elementOf(x)),
+                     n.div(x, replaceZeros(n, norm)));
+  return n.out(n.convert(y, type));
 }
 
 /// x / (bias + alpha / size * sum of squares over nearby channels)^beta.
@@ -259,6 +270,8 @@ static LogicalResult importLRN(OnnxNode &n) {
   int64_t size = n.intAttr("size", 0), rank = n.rankOf(x);
   if (size < 1 || size > (1 << 20) || rank < 2)
     return n.fail("size must be 1 or more, and the input have channels");
+  Type type = n.elementOf(x);
+  x = widen(n, x);
   SmallVector<int64_t> window(rank, 1), ones(rank, 1), low(rank, 0),
       high(rank, 0);
   window[1] = size;
@@ -273,7 +286,8 @@ static LogicalResult importLRN(OnnxNode &n) {
   Value base = n.add(n.mul(mean, alpha), bias);
   if (!base)
     return failure();
-  return n.out(n.div(x, n.binary<PowOp>(base, n.scalar(beta, n.elementOf(x)))));
+  Value y = n.div(x, n.binary<PowOp>(base, n.scalar(beta, n.elementOf(x))));
+  return n.out(n.convert(y, type));
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxNormOps() {

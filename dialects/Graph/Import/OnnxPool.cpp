@@ -144,12 +144,12 @@ static LogicalResult importLpPool(OnnxNode &n) {
     return n.fail("p must be 1 or more");
   SmallVector<NamedAttribute> attributes = windowAttributes(n, *window);
   attributes.push_back(n.flag("count_include_pad", true));
-  Value power = powerOf(n, n.unary<AbsOp>(n.in(0)), p);
+  Value power = powerOf(n, n.unary<AbsOp>(widen(n, n.in(0))), p);
   double elements = 1;
   for (int64_t size : window->sizes)
     elements *= size;
   Value sum = n.mul(n.make<AvgPoolOp>({power}, attributes), elements);
-  return n.out(rootOfSum(n, sum, p));
+  return n.out(n.convert(rootOfSum(n, sum, p), n.elementOf(n.in(0))));
 }
 
 static FailureOr<SmallVector<int64_t>> spatialDims(OnnxNode &n) {
@@ -173,8 +173,9 @@ static LogicalResult importGlobalLpPool(OnnxNode &n) {
     return failure();
   if (p < 1)
     return n.fail("p must be 1 or more");
-  Value power = powerOf(n, n.unary<AbsOp>(n.in(0)), p);
-  return n.out(rootOfSum(n, n.reduce(Reduction::Sum, power, *dims, true), p));
+  Value power = powerOf(n, n.unary<AbsOp>(widen(n, n.in(0))), p);
+  Value sum = n.reduce(Reduction::Sum, power, *dims, true);
+  return n.out(n.convert(rootOfSum(n, sum, p), n.elementOf(n.in(0))));
 }
 
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxPoolOps() {

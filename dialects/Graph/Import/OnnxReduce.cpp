@@ -90,7 +90,8 @@ template <Form form> static LogicalResult importReduce(OnnxNode &n) {
   if (failed(r))
     return failure();
   Value x = n.in(0);
-  bool isUnsigned = n.elementOf(x).isUnsignedInteger();
+  Type type = n.elementOf(x);
+  bool isUnsigned = type.isUnsignedInteger();
   auto sum = [&](Value v) {
     return n.reduce(Reduction::Sum, v, r->dims, r->keepDims);
   };
@@ -108,18 +109,18 @@ template <Form form> static LogicalResult importReduce(OnnxNode &n) {
       Value total = n.sqrt(sum(square(n, n.convert(x, wide))));
       return n.out(n.convert(total, n.elementOf(x)));
     }
-    return n.out(rootOfSum(n, sum(square(n, x)), 2));
+    return n.out(n.convert(rootOfSum(n, sum(square(n, widen(n, x))), 2), type));
   }
   case Form::SumSquare:
-    return n.out(sum(square(n, x)));
+    return n.out(n.convert(sum(square(n, widen(n, x))), type));
   case Form::LogSum:
     if (!n.isFloat(x))
       return n.fail("integers are not supported");
-    return n.out(n.log(sum(x)));
+    return n.out(n.convert(n.log(sum(widen(n, x))), type));
   case Form::LogSumExp:
     if (!n.isFloat(x))
       return n.fail("integers are not supported");
-    return n.out(logSumExp(n, x, *r));
+    return n.out(n.convert(logSumExp(n, widen(n, x), *r), type));
   case Form::Max:
     return n.out(n.reduce(Reduction::Max, x, r->dims, r->keepDims));
   case Form::Min:

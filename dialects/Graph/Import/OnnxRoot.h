@@ -23,6 +23,9 @@ Value replaceZeros(OnnxNode &n, Value x);
 
 /// sum^(1/p), p >= 1; its derivative at 0 is 0 (PyTorch's norm_backward).
 Value rootOfSum(OnnxNode &n, Value sum, double p);
+/// 16-bit floats as f32, of whose squares and sums few fit into 16 bits, though
+/// what is made of these may; other types as they are.
+Value widen(OnnxNode &n, Value x);
 
 } // namespace mlir::dist::graph
 

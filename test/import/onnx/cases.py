@@ -114,6 +114,20 @@ def resized():
                 "row": row}, wanted
 
 
+def narrow():
+    """Of 16-bit floats: neither a count of 90000 nor a sum or a square of such numbers is one, but what is
+    made of them is."""
+    many, large = Array([1, 1, 300, 300], [1.0] * 90000, "e"), Array([1, 1, 2, 2], [300.0] * 4, "e")
+    for name, x, wanted, written in (
+            ("GlobalAveragePool", many, 1.0, {}), ("ReduceMean", many, 1.0, {"axes": [2, 3]}),
+            ("ReduceL2", large, 600.0, {"axes": [2, 3]}), ("ReduceLogSum", many, math.log(90000), {"axes": [2, 3]}),
+            ("GlobalLpPool", large, 600.0, {})):
+        yield "narrow_" + name, 13, [node(name, ["x"], ["z"], **written)], {"x": x}, {
+            "z": Array([1, 1, 1, 1], [wanted], "e")}
+    yield "narrow_LpNormalization", 13, [node("LpNormalization", ["x"], ["z"])], {"x": large}, {
+        "z": Array([1, 1, 2, 2], [0.5 ** 0.5] * 4, "e")}
+
+
 def old_opsets(x):
     """Until opset 6 a second operand had its place by `axis`; shapes were attributes."""
     column = some(2)
@@ -172,6 +186,7 @@ def cases():
             image[n, c, 2 * i + a, 2 * j + b] for a in (0, 1) for b in (0, 1)))}
 
     yield from resized()
+    yield from narrow()
     yield from old_opsets(x)
 
     q, k, v = some(1, 4, 3, 4), some(1, 2, 5, 4), some(1, 2, 5, 2)
