@@ -24,14 +24,6 @@ namespace mlir::dist {
 inline constexpr llvm::StringLiteral kFullBatches = "graph.full_batches";
 inline constexpr llvm::StringLiteral kPredictFullBatches =
     "graph.predict_full_batches";
-inline constexpr char kCombinesExamples[] = " combines the examples of a batch";
-
-/// The first op of what `outputs` depend on that combines examples of a batch
-/// (a mean over them, their products with each other) and does not read which
-/// of them are copies; null if there is none. Which dims are of examples:
-/// `graph.batch_dim` of the arguments, and what ops' factors tie to them.
-Operation *findMixedRows(func::FuncOp entry, ValueRange outputs);
-
 /// A dim of examples: of (others, examples, `inner`), major to minor.
 struct ExampleDim {
   unsigned dim;
@@ -41,7 +33,25 @@ struct ExampleDim {
   }
 };
 
-/// The dims of examples of the results that have one.
+/// Where copies stand in a batch that they fill up.
+enum class CopyPlaces {
+  /// Behind the examples, each of which is at its own place.
+  AtTheEnd,
+  /// Behind the examples of each part: those of the next are moved.
+  BetweenParts,
+};
+
+/// Why no row of a batch may be a copy of another: examples meet in what the
+/// results `outputs` depend on (a mean over them, a lookup of others, their
+/// products with each other in an output) by an op that does not read which of
+/// them are copies, or a result depends on the place of a row that is moved.
+/// Empty: they may. Which dims are of examples: `graph.batch_dim` of the
+/// arguments, and what ops' factors tie to them.
+std::string describeMixedRows(func::FuncOp entry, ArrayRef<unsigned> outputs,
+                              CopyPlaces copies);
+
+/// The dims of examples of the results that have one; of what is drawn at
+/// random, that of the examples with which it is combined.
 llvm::DenseMap<Value, ExampleDim> findExampleDims(func::FuncOp entry);
 
 /// Why a batch cannot be filled up although no examples meet: the model

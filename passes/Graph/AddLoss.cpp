@@ -396,8 +396,11 @@ FailureOr<std::string> AddLossPass::findFullBatches(func::FuncOp entry) {
     Value output = getReturn(entry)->getOperand(*index);
     if (!loss.row && typeOf(output).getRank() == 0)
       return std::string("the loss is one number for a whole batch");
-    if (Operation *mixes = findMixedRows(entry, output))
-      return describeNode(mixes) + kCombinesExamples;
+    std::string why = describeMixedRows(
+        entry, *index,
+        weights.size() > 1 ? CopyPlaces::BetweenParts : CopyPlaces::AtTheEnd);
+    if (!why.empty())
+      return why;
   }
   return describeBatchNumber(getOperation());
 }
@@ -414,7 +417,9 @@ void AddLossPass::runOnOperation() {
   }
   func::FuncOp train = findEntry(module, "train_step");
   func::FuncOp trainPartial = findEntry(module, "train_step_partial");
-  for (func::FuncOp entry : {predict, train, trainPartial})
+  for (func::FuncOp entry :
+       {predict, train, trainPartial, findEntry(module, "eval_step"),
+        findEntry(module, "eval_step_partial")})
     if (entry && failed(verifyOneBlock(entry, "graph-add-loss")))
       return signalPassFailure();
   bool wantPartial = partial || trainPartial;
@@ -430,9 +435,14 @@ void AddLossPass::runOnOperation() {
   entries.push_back({train, false, true});
   if (wantPartial)
     entries.push_back({trainPartial, true, true});
-  entries.push_back({cloneEntry(predict, "eval_step"), false, false});
+  // Where the model draws at random, the training mode has made them.
+  auto getEvaluation = [&](StringRef name) {
+    func::FuncOp entry = findEntry(module, name);
+    return entry ? entry : cloneEntry(predict, name);
+  };
+  entries.push_back({getEvaluation("eval_step"), false, false});
   if (wantPartial)
-    entries.push_back({cloneEntry(predict, "eval_step_partial"), true, false});
+    entries.push_back({getEvaluation("eval_step_partial"), true, false});
   for (auto [entry, isPartial, isTraining] : entries) {
     if (isPartial) {
       FailureOr<std::string> why = findFullBatches(entry);

@@ -111,7 +111,9 @@ def TrainingModePass : Pass<"graph-training-mode", "::mlir::ModuleOp"> {
     counter: variable `random/step` (keras/src/layers/regularization/dropout.py).
     What an example drops depends on its number in the batch: in a partial step
     copies stand between the examples, of which `count` and `weights` tell how
-    many come before each part.
+    many come before each part. So does what an example draws of a
+    `random_uniform` of the model's own, if that is combined with examples; of
+    such a model @eval_step and @eval_step_partial are cloned here, too.
 
     With `groups` = R > 1 (and without `sync-batch-norm`) every replica keeps its
     own statistics: the variables become ON_READ + MEAN with one row a replica,
@@ -152,9 +154,10 @@ def AddLossPass : Pass<"graph-add-loss", "::mlir::ModuleOp"> {
     step or `partial` is set, @eval_step_partial). The loss is the sum of the
     examples' losses over the number of examples: the batch size in a full
     entry, the argument `count` in a partial one, where `mask` leaves the padded
-    rows out. Where that cannot be (an op combines the examples of a batch, the
-    loss is one number for all) there is no partial entry, and
-    `graph.full_batches` on the module says why. Losses and metrics, with Keras' formulas: see TrainingTables.h.
+    rows out. Where that cannot be (an op combines the examples of a batch, or
+    an output holds their products with each other; a value depends on a row's
+    place, which `weights` move; the loss is one number for all) there is no
+    partial entry, and `graph.full_batches` on the module says why. Losses and metrics, with Keras' formulas: see TrainingTables.h.
 
     An output that comes out of a softmax (cross-entropies) or a sigmoid (binary
     cross-entropy) is not computed for the loss: it starts from the logits
@@ -192,6 +195,7 @@ def AddLossPass : Pass<"graph-add-loss", "::mlir::ModuleOp"> {
     Option<"lossOutput", "loss-output", "std::string", "\"\"", "Output that the loss reads; default: the first">,
     ListOption<"metrics", "metrics", "std::string", "Metrics, as NAME or NAME:key=value">,
     Option<"partial", "partial", "bool", "false", "Also make partial entries">,
+    ListOption<"weights", "weights", "int64_t", "Portions of a batch: of the parts that are filled up with copies; default: one part">,
   ];
   let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
 }

@@ -50,6 +50,7 @@ void mlir::dist::buildTrainPipeline(OpPassManager &pm,
     loss.fromLogits = options.fromLogits;
     loss.metrics.assign(options.metrics.begin(), options.metrics.end());
     loss.partial = true;
+    loss.weights.assign(options.weights.begin(), options.weights.end());
     pm.addPass(createAddLossPass(loss));
   }
   // Differentiation wants pure functions.

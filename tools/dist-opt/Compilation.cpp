@@ -171,10 +171,12 @@ LogicalResult Compilation::train() {
     return failure();
   noteBatchNorms();
   if (auto predict = module->lookupSymbol<func::FuncOp>("predict")) {
-    Operation *mixes =
-        findMixedRows(predict, predict.front().getTerminator()->getOperands());
-    std::string why = mixes ? describeNode(mixes) + kCombinesExamples
-                            : describeBatchNumber(*module);
+    // Predictions are cut into chunks, the last of which is filled up.
+    std::string why = describeMixedRows(
+        predict, llvm::to_vector(llvm::seq<unsigned>(predict.getNumResults())),
+        CopyPlaces::AtTheEnd);
+    if (why.empty())
+      why = describeBatchNumber(*module);
     if (!why.empty())
       (*module)->setAttr(kPredictFullBatches, StringAttr::get(&context, why));
   }

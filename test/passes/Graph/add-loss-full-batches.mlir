@@ -103,3 +103,17 @@ module {
     return %11, %12 : tensor<4xf32>, tensor<3x2xf32>
   }
 }
+
+// -----
+
+// Each with each other, which the loss then goes over.
+// CHECK: module attributes {graph.full_batches = "output 'y' has the examples of a batch in dim 1, too"}
+// CHECK-NOT: _partial
+// CHECK: func.func @eval_step(
+module {
+  func.func @predict(%x: tensor<4x2xf32> {graph.role = "input", graph.batch_dim = 0 : i64})
+      -> (tensor<4x4xf32> {graph.role = "output", graph.name = "y"}) {
+    %0 = graph.dot_general %x, %x {lhs_batch = array<i64>, rhs_batch = array<i64>, lhs_contract = array<i64: 1>, rhs_contract = array<i64: 1>} : (tensor<4x2xf32>, tensor<4x2xf32>) -> tensor<4x4xf32>
+    return %0 : tensor<4x4xf32>
+  }
+}
