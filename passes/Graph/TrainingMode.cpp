@@ -6,7 +6,6 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/RandomState.h"
-#include "mlir/IR/Matchers.h"
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
@@ -36,8 +35,10 @@ private:
   LogicalResult train(func::FuncOp entry, ArrayRef<Norm> norms, bool isPartial);
   LogicalResult trainBatchNorm(func::FuncOp entry, Norm norm, bool isPartial);
   void trainDropouts(func::FuncOp entry, bool isPartial);
-  void advanceDraws(ArrayRef<RandomUniformOp> draws, Value step, int64_t batch,
-                    Value copies);
+  void numberDraws(ArrayRef<RandomUniformOp> draws,
+                   const llvm::DenseMap<Value, ExampleDim> &examples,
+                   int64_t batch, Value copies);
+  LogicalResult evaluate(func::FuncOp predict, bool isPartial);
   Value countCopies(func::FuncOp entry, int64_t batch);
   Value numberRows(GraphBuilder &g, RankedTensorType type, ExampleDim dim,
                    int64_t batch, Value copies);
@@ -259,37 +260,53 @@ Value TrainingModePass::numberRows(GraphBuilder &g, RankedTensorType type,
   return g.add(g.mul(example, number(others * dim.inner)), inExample);
 }
 
-/// Of a tensor that depends on no example: its size alone tells.
-static bool hasRowAnExample(RankedTensorType type, int64_t batch) {
-  return type.getRank() > 0 && type.getDimSize(0) == batch;
-}
-
-static bool isConstant(Value value) {
-  while (auto broadcast = value.getDefiningOp<BroadcastOp>())
-    value = broadcast.getOperand();
-  return matchPattern(value, m_Constant());
-}
-
-/// What the model itself draws follows the step that this one is; of a tensor
-/// with a row an example, each example draws by its number in the batch.
-void TrainingModePass::advanceDraws(ArrayRef<RandomUniformOp> draws, Value step,
-                                    int64_t batch, Value copies) {
+/// Of what the model itself draws with a row an example, each example draws by
+/// its number in the batch.
+void TrainingModePass::numberDraws(
+    ArrayRef<RandomUniformOp> draws,
+    const llvm::DenseMap<Value, ExampleDim> &examples, int64_t batch,
+    Value copies) {
   for (RandomUniformOp draw : draws) {
-    Operation *read = draw.getStep().getDefiningOp();
-    draw.getStepMutable().assign(step);
-    if (read && read->use_empty())
-      read->erase();
-    RankedTensorType type = draw.getType();
-    if (!hasRowAnExample(type, batch))
+    auto known = examples.find(draw.getResult());
+    if (known == examples.end())
       continue;
     OpBuilder builder(draw);
     GraphBuilder g(builder, draw.getLoc());
-    Value rows = numberRows(g, type, {0, 1}, batch, copies);
+    Value rows = numberRows(g, draw.getType(), known->second, batch, copies);
     if (!rows)
       continue;
     draw.getRowsMutable().assign(rows);
-    draw.setDimAttr(builder.getI64IntegerAttr(0));
+    draw.setDimAttr(builder.getI64IntegerAttr(known->second.dim));
   }
+}
+
+static SmallVector<RandomUniformOp> findDraws(func::FuncOp entry) {
+  SmallVector<RandomUniformOp> draws(entry.getOps<RandomUniformOp>());
+  llvm::erase_if(draws, [](RandomUniformOp draw) {
+    auto read = draw.getStep().getDefiningOp<ReadOp>();
+    return !read || read.getVariable() != kStepCounter;
+  });
+  return draws;
+}
+
+/// Where the model draws, its evaluation draws by the examples' numbers, too.
+LogicalResult TrainingModePass::evaluate(func::FuncOp predict, bool isPartial) {
+  if (findDraws(predict).empty())
+    return success();
+  FailureOr<int64_t> batch = getBatchSize(predict);
+  if (failed(batch))
+    return failure();
+  func::FuncOp entry =
+      cloneEntry(predict, isPartial ? "eval_step_partial" : "eval_step");
+  Value copies;
+  if (isPartial) {
+    getMask(entry, *batch);
+    getCount(entry);
+    if (weights.size() > 1)
+      copies = countCopies(entry, *batch);
+  }
+  numberDraws(findDraws(entry), findExampleDims(entry), *batch, copies);
+  return success();
 }
 
 void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
@@ -297,11 +314,7 @@ void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
   llvm::erase_if(dropouts, [](DropoutOp op) {
     return op.getRate().convertToDouble() <= 0;
   });
-  SmallVector<RandomUniformOp> draws(entry.getOps<RandomUniformOp>());
-  llvm::erase_if(draws, [](RandomUniformOp draw) {
-    auto read = draw.getStep().getDefiningOp<ReadOp>();
-    return !read || read.getVariable() != kStepCounter;
-  });
+  SmallVector<RandomUniformOp> draws = findDraws(entry);
   if (dropouts.empty() && draws.empty())
     return;
   auto counterType =
@@ -325,7 +338,14 @@ void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
   if (isPartial && weights.size() > 1 && succeeded(batch))
     copies = countCopies(entry, *batch);
   if (succeeded(batch))
-    advanceDraws(draws, step, *batch, copies);
+    numberDraws(draws, examples, *batch, copies);
+  // They follow the step that this one is.
+  for (RandomUniformOp draw : draws) {
+    Operation *read = draw.getStep().getDefiningOp();
+    draw.getStepMutable().assign(step);
+    if (read->use_empty())
+      read->erase();
+  }
   // Those that nothing has numbered come behind those that have a stream.
   int64_t next = 0;
   for (DropoutOp op : dropouts)
@@ -344,15 +364,10 @@ void TrainingModePass::trainDropouts(func::FuncOp entry, bool isPartial) {
                         (number ? number.getInt() : next++);
       Value rows;
       IntegerAttr dim;
-      std::optional<ExampleDim> known;
-      if (auto it = examples.find(op.getResult()); it != examples.end())
-        known = it->second;
-      else if (succeeded(batch) && hasRowAnExample(type, *batch) &&
-               isConstant(op.getOperand()))
-        known = ExampleDim{0, 1}; // ones, of which each example drops its own
-      if (known && succeeded(batch))
-        if ((rows = numberRows(g, type, *known, *batch, copies)))
-          dim = builder.getI64IntegerAttr(known->dim);
+      if (auto known = examples.find(op.getResult());
+          known != examples.end() && succeeded(batch))
+        if ((rows = numberRows(g, type, known->second, *batch, copies)))
+          dim = builder.getI64IntegerAttr(known->second.dim);
       Value draw = g.make<RandomUniformOp>(
           RankedTensorType::get(type.getShape(), builder.getF32Type()), step,
           rows, builder.getI64IntegerAttr(int64_t(stream)), dim);
@@ -404,6 +419,8 @@ void TrainingModePass::runOnOperation() {
   if (padded)
     paddedNorms = findNorms(padded);
   if (failed(train(full, fullNorms, false)) ||
-      (padded && failed(train(padded, paddedNorms, true))))
+      (padded && failed(train(padded, paddedNorms, true))) ||
+      failed(evaluate(predict, false)) ||
+      (partial && failed(evaluate(predict, true))))
     return signalPassFailure();
 }
