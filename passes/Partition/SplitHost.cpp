@@ -176,14 +176,18 @@ LogicalResult HostSplitter::findReaders() {
   for (OpOperand &result : block.getTerminator()->getOpOperands()) {
     Readers holder = getHolder(result);
     // What a uniform value is computed from is uniform or reduced.
-    if (holder.host && !uniform.contains(result.get()))
+    if (holder.host && !uniform.contains(result.get())) {
+      std::string reason = getProgramReason(function, "host");
       return function.emitOpError()
              << "gives "
              << function.getResultAttr(result.getOperandNumber(), kVariableAttr)
              << " a value that devices make and that is no sum over all of "
                 "them, but the variable is on the host by "
-             << getProgramReason(function, "host")
-             << "; leave it on the devices";
+             << reason
+             << (StringRef(reason).starts_with("--strategy")
+                     ? "; give --strategy mirrored, which has it on the devices"
+                     : "; leave it on the devices");
+    }
     readers[result.get()] |= holder;
   }
   for (Operation &op : llvm::reverse(block.without_terminator()))

@@ -14,3 +14,17 @@ func.func @step(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data
   %0 = graph.add %x, %w : tensor<4xf32>
   return %0 : tensor<4xf32>
 }
+
+// -----
+
+// Who has not placed it himself is told what does.
+module attributes {dist.why = {host = "--strategy=central-storage"}} {
+  dist.mesh @mesh ["data"=2]
+  graph.variable @w : tensor<4xf32> {dist.placement = #dist.placement<host>} = dense<0.1> : tensor<4xf32>
+  // expected-error @+1 {{but the variable is on the host by --strategy=central-storage; give --strategy mirrored, which has it on the devices}}
+  func.func @step(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}, %w: tensor<4xf32> {graph.variable = @w, dist.sharding = #dist.sharding<@mesh, [{}]>})
+      -> (tensor<4xf32> {graph.variable = @w, dist.sharding = #dist.sharding<@mesh, [{}]>}) {
+    %0 = graph.add %x, %w : tensor<4xf32>
+    return %0 : tensor<4xf32>
+  }
+}
