@@ -77,15 +77,6 @@ Status toFitOptions(const dist_fit_options_t &given,
 
 } // namespace
 
-OnNonfinite dist::onNonfiniteOf(const manifest::Manifest &manifest) {
-  auto found = manifest.options().find("on-nonfinite");
-  if (found == manifest.options().end())
-    return OnNonfinite::Stop;
-  return found->second == "continue" ? OnNonfinite::Continue
-         : found->second == "skip"   ? OnNonfinite::Skip
-                                     : OnNonfinite::Stop;
-}
-
 Status dist::toDataset(const manifest::Entry &entry,
                        const dist_tensor_t *columns, int32_t numColumns,
                        std::unique_ptr<Dataset> *out) {

@@ -8,12 +8,9 @@
 #define RUNTIME_CAPI_TRAINING_H
 
 #include "runtime/capi/capi.h"
-#include "runtime/train/trainer.h"
+#include "runtime/train/nonfinite.h"
 
 namespace dist {
-
-/// As the program was compiled.
-OnNonfinite onNonfiniteOf(const manifest::Manifest &manifest);
 
 /// Columns of the caller's, which are not copied.
 Status toDataset(const manifest::Entry &entry, const dist_tensor_t *columns,

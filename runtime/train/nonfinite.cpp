@@ -20,6 +20,22 @@ static bool hasLossScale(const manifest::Manifest &manifest) {
   return precision != manifest.options().end() && precision->second == "f16";
 }
 
+OnNonfinite onNonfiniteOf(const manifest::Manifest &manifest) {
+  auto found = manifest.options().find("on-nonfinite");
+  if (found == manifest.options().end())
+    return OnNonfinite::Stop;
+  return found->second == "continue" ? OnNonfinite::Continue
+         : found->second == "skip"   ? OnNonfinite::Skip
+                                     : OnNonfinite::Stop;
+}
+
+bool canDoOnNonfinite(const manifest::Manifest &manifest, OnNonfinite wanted) {
+  const OnNonfinite compiled = onNonfiniteOf(manifest);
+  // With a loss scale steps do the same whatever was asked for.
+  return wanted == compiled || hasLossScale(manifest) ||
+         (wanted == OnNonfinite::Continue && compiled == OnNonfinite::Stop);
+}
+
 using Stop =
     std::function<Status(const std::string &why, const std::string &todo)>;
 

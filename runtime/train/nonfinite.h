@@ -11,6 +11,12 @@
 
 namespace dist {
 
+/// As the program was compiled.
+OnNonfinite onNonfiniteOf(const manifest::Manifest &manifest);
+/// Whether the program can do so: what steps that are skipped leave alone is
+/// compiled in, and so is whether a step tells that it is not finite.
+bool canDoOnNonfinite(const manifest::Manifest &manifest, OnNonfinite wanted);
+
 /// Says what of a step is not finite first: an example, a variable, or the
 /// loss. All processes of a session ask together, and get the same answer.
 Status nonfinite(Session &session, const Dataset &data, const Batch &batch,

@@ -154,6 +154,11 @@ LoweringOptions Compilation::loweringOptions() {
       map[key.substr(StringRef("graph.").size()).str()] = why.str();
   if (averaged > 1)
     map["sync-every"] = std::to_string(options.syncEvery);
+  // Only where a run with another one would be another.
+  if (module
+          ->walk([](graph::RandomUniformOp) { return WalkResult::interrupt(); })
+          .wasInterrupted())
+    map["seed"] = std::to_string(options.seed);
   map["notes"] = joinNotes();
   // Who gives them again asks for what the package is.
   map["arguments"] = llvm::join(options.compileArguments, "\n");

@@ -53,6 +53,47 @@ static void noteLibrary(const manifest::Manifest &manifest) {
               manifest.library_version() + ", and runs with " + here);
 }
 
+/// The value of `--on-nonfinite`.
+static OnNonfinite parseOnNonfinite(const std::string &text) {
+  return text == "continue" ? OnNonfinite::Continue
+         : text == "skip"   ? OnNonfinite::Skip
+                            : OnNonfinite::Stop;
+}
+
+OnNonfinite chooseOnNonfinite(const Options &options,
+                              const manifest::Manifest &manifest) {
+  const std::string start = "--on-nonfinite=";
+  for (const std::string &word : options.compileArguments)
+    if (word.compare(0, start.size(), start) == 0)
+      return parseOnNonfinite(options.onNonfinite);
+  return onNonfiniteOf(manifest);
+}
+
+/// Of an option that is a package's and a run's, too: whether the run can do
+/// as it says.
+static Status checkOfRun(const Options &options, const std::string &name,
+                         const manifest::Manifest &manifest) {
+  const auto &known = manifest.options();
+  auto policy = known.find("on-nonfinite");
+  if (name == "--on-nonfinite" &&
+      !canDoOnNonfinite(manifest, parseOnNonfinite(options.onNonfinite)))
+    return Status::error(
+        StatusCode::InvalidArgument, "a package is compiled already", name,
+        "its steps do as " +
+            (policy == known.end() ? std::string("stop") : policy->second) +
+            " says, and cannot do as " + options.onNonfinite + " does",
+        "leave it out, or give the model file");
+  // Of bench it is that of the data, too.
+  auto seed = known.find("seed");
+  if (name == "--seed" && options.command != "bench" && seed != known.end() &&
+      seed->second != std::to_string(options.seed))
+    return Status::error(StatusCode::InvalidArgument,
+                         "a package is compiled already", name,
+                         "what is random in it goes by seed " + seed->second,
+                         "leave it out, or give the model file");
+  return Status();
+}
+
 /// A package has its batch, training and strategy in it: other ones would be
 /// ignored.
 static Status checkCompiled(const Options &options) {
@@ -84,6 +125,7 @@ static Status checkCompiled(const Options &options) {
                            "a package is compiled already", name,
                            "what it says is in the package's programs",
                            "leave it out, or give the model file");
+    DIST_RETURN_IF_ERROR(checkOfRun(options, name, manifest));
   }
   return Status();
 }

@@ -13,6 +13,7 @@
 #define TOOLS_DIST_RUN_PROGRAM_H
 
 #include "runtime/core/session.h"
+#include "runtime/train/nonfinite.h"
 #include "tools/dist-run/cluster.h"
 #include "tools/dist-run/compiler.h"
 #include "tools/dist-run/folder_lock.h"
@@ -71,6 +72,11 @@ int openProgram(const Options &options, int64_t defaultBatch, Program *program,
 Status openSession(const Options &options, Program &program,
                    CompileFailure *failure, std::unique_ptr<Session> *session,
                    double *loadSeconds, ClusterRun *cluster = nullptr);
+
+/// What this run does with steps that are not finite: as it was told, else as
+/// the program was compiled.
+OnNonfinite chooseOnNonfinite(const Options &options,
+                              const manifest::Manifest &manifest);
 
 /// Where files go that the user need not see.
 std::string temporaryPlace();

@@ -220,8 +220,8 @@ static std::string describe(const Watch &watch,
 /// What they must do alike, so that each step of one has its counterpart in the
 /// others.
 static Settings describeRun(const Options &options, const Dataset &data,
-                            const Dataset *validation,
-                            const DataShards &shards) {
+                            const Dataset *validation, const DataShards &shards,
+                            OnNonfinite onNonfinite) {
   auto number = [](int64_t value) { return std::to_string(value); };
   const EarlyStopping &stopping = options.monitors.earlyStopping;
   const ReduceOnPlateau &plateau = options.monitors.reduceOnPlateau;
@@ -239,7 +239,9 @@ static Settings describeRun(const Options &options, const Dataset &data,
       {"--steps-per-launch", number(options.stepsPerLaunch)},
       {"--shuffle", options.shuffle ? std::to_string(*options.shuffle) : "off"},
       {"--drop-remainder", options.dropRemainder ? "yes" : "no"},
-      {"--on-nonfinite", options.onNonfinite},
+      {"--on-nonfinite", onNonfinite == OnNonfinite::Continue ? "continue"
+                         : onNonfinite == OnNonfinite::Skip   ? "skip"
+                                                              : "stop"},
       {"--checkpoint", options.checkpoint.empty() ? "none" : "given"},
       {"--save-every", number(options.saveEvery)},
       {"--async-save", options.asyncSave ? "yes" : "no"},
@@ -421,9 +423,10 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   if (!status.ok())
     return fails(status);
 
-  status =
-      cluster.agreeOn(describeRun(options, *data, validation.get(), shards),
-                      {options.history, options.trace});
+  status = cluster.agreeOn(
+      describeRun(options, *data, validation.get(), shards,
+                  chooseOnNonfinite(options, session->manifest())),
+      {options.history, options.trace});
   bool writesModel = !options.outputs.empty();
   if (status.ok())
     status = cluster.askChief("--output", &writesModel);
@@ -440,10 +443,7 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   fitOptions.shardPolicy = shards.policy;
   fitOptions.prefetch = options.prefetch;
   fitOptions.stepsPerLaunch = options.stepsPerLaunch;
-  fitOptions.onNonfinite = options.onNonfinite == "continue"
-                               ? OnNonfinite::Continue
-                           : options.onNonfinite == "skip" ? OnNonfinite::Skip
-                                                           : OnNonfinite::Stop;
+  fitOptions.onNonfinite = chooseOnNonfinite(options, session->manifest());
   fitOptions.checkpoint = options.checkpoint;
   fitOptions.saveEvery = options.saveEvery;
   fitOptions.keep = options.keep;

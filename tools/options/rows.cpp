@@ -61,14 +61,17 @@ static void addModelOptions(Table &table, Options &o) {
   table.named("--bind", "NAME=FILE",
               "compiles the value of an input in as a constant (repeatable)",
               &o.binds);
-  table.value("--seed", "N", "of everything random but the shuffle (default 0)",
-              [&](const std::string &given) {
-                int64_t seed = 0;
-                DIST_RETURN_IF_ERROR(parseInteger("--seed", given, 0, &seed));
-                o.seed = uint64_t(seed);
-                o.seedGiven = true;
-                return Status();
-              });
+  table.value(
+      "--seed", "N",
+      "of everything random but the shuffle (default 0); what is random in "
+      "a package goes by the one that it was compiled with",
+      [&](const std::string &given) {
+        int64_t seed = 0;
+        DIST_RETURN_IF_ERROR(parseInteger("--seed", given, 0, &seed));
+        o.seed = uint64_t(seed);
+        o.seedGiven = true;
+        return Status();
+      });
   table.value("--outputs", "NAME,...",
               "imports only these values of the model, and what they need",
               [&](const std::string &given) {
@@ -155,7 +158,8 @@ static void addTrainingOptions(Table &table, Options &o) {
       "what a step does whose loss or gradients hold an infinite or NaN "
       "element: stop (default) ends the run after it, skip leaves all "
       "variables as they were before it, for which every update waits, "
-      "continue does not look",
+      "continue does not look; of a package as it was compiled (stop can be "
+      "made continue)",
       &o.onNonfinite);
   table.integer("--accumulate", "batches that make one update by their mean", 1,
                 &o.accumulate, INT32_MAX);
