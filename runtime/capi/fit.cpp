@@ -59,7 +59,7 @@ Status toFitOptions(const dist_fit_options_t &given,
   if (given.epochs < 0 || given.steps < 0 || given.keep < 0 ||
       given.save_every < 0)
     return badArgument("a number of epochs, steps or states is negative");
-  out->epochs = given.epochs ? given.epochs : 1;
+  out->epochs = given.epochs;
   out->steps = given.steps;
   out->shuffle.reset();
   if (!given.keep_order)

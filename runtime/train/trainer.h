@@ -56,7 +56,8 @@ public:
 };
 
 struct FitOptions {
-  int64_t epochs = 1;
+  /// Where both are given, the run ends with whichever ends first.
+  int64_t epochs = 0;        // 0: as many as the steps take; without any, 1
   int64_t steps = 0;         // 0: as many as the epochs have
   int64_t stepsPerEpoch = 0; // 0: one pass over the data
   std::optional<uint64_t> shuffle = 0;

@@ -93,6 +93,25 @@ TEST_F(TrainTest, StepsBoundTheRun) {
   EXPECT_EQ(recorder.steps[6].stepsOfEpoch, 2);
 }
 
+TEST_F(TrainTest, OfStepsAndEpochsWhatComesFirstEndsTheRun) {
+  auto count = [&](int64_t epochs, int64_t steps) {
+    FakeSession session(8, 8);
+    auto train = data(session, 20); // 3 steps an epoch
+    FitOptions options;
+    options.epochs = epochs;
+    options.steps = steps;
+    Recorder recorder;
+    EXPECT_TRUE(fit(session, *train, nullptr, options, recorder).ok());
+    return recorder.steps.size();
+  };
+  EXPECT_EQ(count(0, 0), 3u);
+  EXPECT_EQ(count(0, 7), 7u);
+  EXPECT_EQ(count(2, 0), 6u);
+  EXPECT_EQ(count(2, 7), 6u);
+  EXPECT_EQ(count(2, 5), 5u);
+  EXPECT_EQ(count(INT64_MAX, 5), 5u);
+}
+
 TEST_F(TrainTest, LaunchesOfSeveralStepsGiveTheSameSteps) {
   FitOptions options;
   options.epochs = 2;

@@ -152,8 +152,9 @@ private:
         isStoppedEarly(monitors, reached, states.hasBest()))
       return true;
     const int64_t perEpoch = std::max<int64_t>(reached.stepsPerEpoch, 1);
-    return options.steps > 0 ? reached.step >= options.steps
-                             : reached.step / perEpoch >= options.epochs;
+    return (options.steps > 0 && reached.step >= options.steps) ||
+           ((options.steps == 0 || options.epochsGiven) &&
+            reached.step / perEpoch >= options.epochs);
   }
 
   const Options &options;

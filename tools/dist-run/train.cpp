@@ -233,7 +233,7 @@ static Settings describeRun(const Options &options, const Dataset &data,
   Settings more = {
       {"validation data",
        validation ? number(validation->examples()) + " examples" : "none"},
-      {"--epochs", number(options.epochs)},
+      {"--epochs", number(options.epochsGiven ? options.epochs : 0)},
       {"--steps", number(options.steps)},
       {"--steps-per-epoch", number(options.stepsPerEpoch)},
       {"--steps-per-launch", number(options.stepsPerLaunch)},
@@ -435,7 +435,7 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   if (validation && cluster.isChief())
     noteWeights(*session, *validation);
   FitOptions fitOptions;
-  fitOptions.epochs = options.epochs;
+  fitOptions.epochs = options.epochsGiven ? options.epochs : 0;
   fitOptions.steps = options.steps;
   fitOptions.stepsPerEpoch = options.stepsPerEpoch;
   fitOptions.shuffle = options.shuffle;

@@ -479,7 +479,10 @@ static void addRunOptions(Table &table, Options &o) {
                 o.epochsGiven = true;
                 return parseInteger("--epochs", given, 1, &o.epochs);
               });
-  table.integer("--steps", "stops after this many steps", 1, &o.steps);
+  table.integer("--steps",
+                "stops after this many steps, over as many passes as they "
+                "take, or with --epochs behind whichever comes first",
+                1, &o.steps);
   table.integer("--steps-per-epoch", "steps that count as an epoch", 1,
                 &o.stepsPerEpoch);
   table.integer("--steps-per-launch",

@@ -45,7 +45,8 @@ typedef struct dist_epoch_t {
 
 typedef struct dist_fit_options_t {
   size_t struct_size;
-  int64_t epochs; /* 0: 1 */
+  /* Where both are given, the run ends with whichever ends first. */
+  int64_t epochs; /* 0: as many as the steps take; without any, 1 */
   int64_t steps;  /* 0: as many as the epochs have */
   /* File order instead of an order that follows from the seed. */
   int32_t keep_order;

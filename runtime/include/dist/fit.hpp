@@ -28,8 +28,9 @@ struct Epoch {
 };
 
 struct FitOptions {
-  int64_t epochs = 1;
-  int64_t steps = 0; // 0: as many as the epochs have
+  /// Where both are given, the run ends with whichever ends first.
+  int64_t epochs = 0; // 0: as many as the steps take; without any, 1
+  int64_t steps = 0;  // 0: as many as the epochs have
   /// File order instead of an order that follows from the seed.
   bool keepOrder = false;
   uint64_t seed = 0;
