@@ -399,9 +399,9 @@ int Compilation::run() {
   if (stage.empty() && !options.explain.empty())
     stage = "explain";
   if (stage.empty())
-    stage = !options.check.empty()    ? "partitioned"
-            : options.outFile.empty() ? "graph"
-                                      : "package";
+    stage = !options.outFile.empty() ? "package"
+            : options.check.empty()  ? "graph"
+                                     : "partitioned";
   bool bytecode = StringRef(options.outFile).ends_with(".mlirbc");
   if (stage == "graph" && options.check.empty())
     return print(bytecode);
@@ -448,7 +448,9 @@ int Compilation::run() {
     int code = options.check == "kernels" ? checkKernels(whole, few.get())
                                           : reportCheck(*global, whole, *module,
                                                         getServers(), options);
-    if (code || (options.emit.empty() && options.explain.empty()))
+    // What is written is what was checked.
+    if (code || (options.emit.empty() && options.explain.empty() &&
+                 options.outFile.empty()))
       return code;
   }
   if (failed(averageWorkers()))

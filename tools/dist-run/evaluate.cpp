@@ -9,7 +9,6 @@
 // cluster's, or of the states that a run saves, by one process beside it.
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/checkpoint/followed_states.h"
 #include "runtime/telemetry/rows.h"
 #include "runtime/train/trainer.h"
 #include "tools/dist-run/cluster.h"
@@ -43,26 +42,6 @@ static Status openData(const Options &options, Session &session,
   if (isRest)
     return data->split(options.validationSplit, out);
   *out = std::move(data);
-  return Status();
-}
-
-/// The newest state in the folder, as it is now.
-static Status loadNewest(const Options &options, Session &session) {
-  setActivity("reading the saved state");
-  FollowedStates states(options.checkpoint);
-  std::optional<FollowedState> state;
-  std::vector<std::string> notes;
-  Status status = states.loadNewest(session, &state, &notes);
-  for (const std::string &note : notes)
-    printNote("dist-run: note: " + note);
-  DIST_RETURN_IF_ERROR(status);
-  if (!state)
-    return Status::error(StatusCode::InvalidInput, "no sound saved state",
-                         options.checkpoint, "",
-                         "give the folder of fit --checkpoint, or --follow to "
-                         "wait for one");
-  printNote("dist-run: note: the state of step " +
-            std::to_string(state->id.step) + " in " + options.checkpoint);
   return Status();
 }
 
@@ -114,7 +93,7 @@ int runEvaluate(const Options &options) {
   if (status.ok() && options.follow)
     return report(followStates(options, found, *session, *data));
   if (status.ok() && readsStates)
-    status = loadNewest(options, *session);
+    status = loadNewestState(options, *session);
   Evaluation result;
   setActivity("evaluating");
   if (status.ok())

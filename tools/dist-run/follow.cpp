@@ -18,6 +18,27 @@
 
 namespace dist::tools {
 
+Status loadNewestState(const Options &options, Session &session) {
+  setActivity("reading the saved state");
+  FollowedStates states(options.checkpoint);
+  std::optional<FollowedState> state;
+  std::vector<std::string> notes;
+  Status status = states.loadNewest(session, &state, &notes);
+  for (const std::string &note : notes)
+    printNote("dist-run: note: " + note);
+  DIST_RETURN_IF_ERROR(status);
+  if (!state)
+    return Status::error(StatusCode::InvalidInput, "no sound saved state",
+                         options.checkpoint, "",
+                         options.command == "predict"
+                             ? "give the folder of fit --checkpoint"
+                             : "give the folder of fit --checkpoint, or "
+                               "--follow to wait for one");
+  printNote("dist-run: note: the state of step " +
+            std::to_string(state->id.step) + " in " + options.checkpoint);
+  return Status();
+}
+
 /// How often the folder is looked at while nothing new is there.
 static constexpr auto kPause = std::chrono::milliseconds(250);
 

@@ -14,6 +14,9 @@
 
 namespace dist::tools {
 
+/// Gives the session's model the newest state in --checkpoint, as it is now.
+Status loadNewestState(const Options &options, Session &session);
+
 /// `evaluate --follow`: evaluates each new state in --checkpoint, the newest
 /// where several have come, until the run that saves there has ended; prints a
 /// line each, and adds one to --history, which says what is done already when

@@ -9,6 +9,7 @@
 #include "runtime/formats/npy.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/follow.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/program.h"
 #include "tools/options/interrupt.h"
@@ -162,6 +163,8 @@ predictModel(const Options &options, std::vector<NamedInput> inputs,
       openSession(options, program, failure, &session, nullptr));
   if (const manifest::Entry *entry = session->findEntry("predict"))
     DIST_RETURN_IF_ERROR(checkOutputs(options, *entry));
+  if (!options.checkpoint.empty())
+    DIST_RETURN_IF_ERROR(loadNewestState(options, *session));
   std::vector<std::pair<std::string, HostArray>> given;
   for (NamedInput &input : inputs)
     if (std::find(bound.begin(), bound.end(), input.name) == bound.end())

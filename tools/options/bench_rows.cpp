@@ -51,4 +51,51 @@ void addBenchOptions(Table &table, Options &o) {
   table.flag("--no-compile-cache", "compiles anew", &o.noCompileCache);
 }
 
+Status checkModes(const Options &o) {
+  struct Mode {
+    bool isOn;
+    const char *name, *why;
+    std::vector<std::pair<const char *, bool>> unread;
+  };
+  const bool predicts = o.command == "predict", times = o.command == "bench";
+  const std::pair<const char *, bool> input{"--input", !o.inputs.empty()},
+      output{"--output", !o.outputs.empty()},
+      outputDir{"--output-dir", !o.outputDir.empty()},
+      checkpoint{"--checkpoint", !o.checkpoint.empty()},
+      trace{"--trace", !o.trace.empty()}, json{"--json", o.json};
+  const Mode modes[] = {
+      {predicts && !o.cases.empty(),
+       "--cases",
+       "each case has a model, inputs and outputs of its own",
+       {{"MODEL", !o.model.empty()},
+        input,
+        output,
+        outputDir,
+        checkpoint,
+        {"--replay", !o.replay.empty()}}},
+      {predicts && !o.replay.empty(),
+       "--replay",
+       "its file has all that the entries are run on",
+       {input, outputDir, checkpoint}},
+      {times && o.calibrate,
+       "--calibrate",
+       "it measures the machine, for --machine FILE",
+       {{"--collectives", o.collectives}, output, trace, json}},
+      {times && o.collectives,
+       "--collectives",
+       "no model runs, and the table goes to --output FILE",
+       {trace, json}},
+      {times && !o.calibrate && !o.collectives,
+       "bench",
+       "without --collectives it writes none",
+       {output}}};
+  for (const Mode &mode : modes)
+    for (auto [name, isGiven] : mode.unread)
+      if (mode.isOn && isGiven)
+        return Status::error(StatusCode::InvalidArgument,
+                             std::string(mode.name) + " does not read this",
+                             name, mode.why, "leave it out");
+  return Status();
+}
+
 } // namespace dist::tools

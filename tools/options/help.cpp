@@ -64,12 +64,24 @@ static std::string besides(const std::string &head, const std::string &text,
   return page + "\n";
 }
 
-static bool isUsed(const HelpRow &row, const std::string &command) {
+bool isCommand(const std::string &name) {
+  const std::vector<CommandRow> &rows = commandTable();
+  return std::any_of(rows.begin(), rows.end(),
+                     [&](const CommandRow &row) { return name == row.name; });
+}
+
+bool isUsedBy(const std::string &commands, const std::string &command) {
   // What all have is of a model, and these have none.
-  bool hasModel = command != "status" && command != "coordinator";
-  return command.empty() || (row.commands.empty() && hasModel) ||
-         (" " + row.commands + " ").find(" " + command + " ") !=
-             std::string::npos;
+  if (commands.empty())
+    return command != "status" && command != "coordinator";
+  return (" " + commands + " ").find(" " + command + " ") != std::string::npos;
+}
+
+std::string listOf(std::string commands) {
+  for (size_t at = 0; (at = commands.find(' ', at)) != std::string::npos;
+       at += 2)
+    commands.insert(at, ",");
+  return commands;
 }
 
 std::string formatHelp(Tool tool, const std::string &command,
@@ -103,7 +115,7 @@ std::string formatHelp(Tool tool, const std::string &command,
   }
   std::string group;
   for (const HelpRow &row : rows) {
-    if (!isUsed(row, command))
+    if (!command.empty() && !isUsedBy(row.commands, command))
       continue;
     if (row.group != group)
       page += "\n" + row.group + ":\n";

@@ -23,6 +23,13 @@ struct HelpRow {
   std::string commands; // that use it, between blanks; empty: all
 };
 
+bool isCommand(const std::string &name);
+/// Whether the command is of those, between blanks; none: of all that have a
+/// model.
+bool isUsedBy(const std::string &commands, const std::string &command);
+/// `fit, bench`: names between blanks, for people.
+std::string listOf(std::string commands);
+
 /// The page of a tool, or of one of dist-run's commands: options by topic, no
 /// line longer than `width` where words allow.
 std::string formatHelp(Tool tool, const std::string &command,

@@ -320,6 +320,7 @@ static Status settle(Tool tool, Options &o) {
                : Status();
   DIST_RETURN_IF_ERROR(checkExplanations(o));
   DIST_RETURN_IF_ERROR(checkFollow(o));
+  DIST_RETURN_IF_ERROR(checkModes(o));
   // Each side is settled by itself.
   if (!o.diff.empty())
     return Status();

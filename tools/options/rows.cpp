@@ -434,7 +434,7 @@ static void addDataOptions(Table &table, Options &o) {
                "of W the files i, i + W, ...; off: each goes through all in an "
                "order of its own; auto (default): data",
                &o.shardPolicy);
-  table.usedBy("fit evaluate");
+  table.usedBy("fit evaluate", "predict");
   table.named("--scale", "NAME=NUMBER", "multiplies an input, e.g. x=1/255",
               &o.scale);
   table.named("--mean", "NAME=NUMBER,...", "subtracted, one or one a channel",
@@ -446,10 +446,11 @@ static void addDataOptions(Table &table, Options &o) {
       "dims of the file's images; flat examples (TFRecord, .csv) have the "
       "model's dims in this order, without it the model's own order",
       &o.layout);
-  table.usedBy("fit");
+  table.usedBy("fit evaluate");
   table.flag("--cache", "keeps decoded examples in memory", &o.cache);
   table.integer("--prefetch", "batches made ready ahead (default 2)", 0,
                 &o.prefetch, 1 << 16);
+  table.usedBy("fit");
   table.value("--shuffle", "SEED|off", "order of each epoch (default 0)",
               [&](const std::string &given) {
                 if (given == "off") {
@@ -537,11 +538,13 @@ static void addRunOptions(Table &table, Options &o) {
                                     &o.monitors.reduceOnPlateau);
       });
   addStateOptions(table, o);
+  table.usedBy("fit predict bench");
   table.value(
       "--output", "FILE|NAME=FILE",
       "fit: the trained model (.onnx, .safetensors or, without an "
       "extension or with a / at the end, a package); "
-      "predict: an output's .npy file (repeatable)",
+      "predict: an output's .npy file (repeatable); bench: the table of "
+      "--collectives",
       [&](const std::string &given) {
         o.outputs.push_back(given);
         return Status();
@@ -564,8 +567,9 @@ static void addRunOptions(Table &table, Options &o) {
              &o.trace);
   table.usedBy("fit");
   table.text("--plot", "FILE.svg", "curves of loss and metrics", &o.plot);
-  table.usedBy("evaluate bench info status");
-  table.flag("--json", "results as one JSON line", &o.json);
+  table.usedBy("fit evaluate bench info status");
+  table.flag("--json", "results as one JSON line; fit: those of the last epoch",
+             &o.json);
 }
 
 void addRows(Table &table, Tool tool, Options &o) {

@@ -19,18 +19,21 @@ void addStateOptions(Table &table, Options &o) {
              "a JSON line a step and an epoch; evaluate --follow: a line a "
              "state, added to those that are there",
              &o.history);
+  table.usedBy("fit evaluate predict");
   table.text("--checkpoint", "DIR",
              "where states are saved: a folder of this run alone; SIGINT and "
-             "SIGTERM save one, too; evaluate: the newest state there is "
-             "evaluated, and the folder is only read",
+             "SIGTERM save one, too; evaluate, predict: it is done with the "
+             "newest state there, and the folder is only read",
              &o.checkpoint);
+  table.usedBy("fit evaluate");
   table.flag("--resume",
              "goes on from the newest sound state; other metrics, another "
              "optimizer, compression or accumulation begin anew; evaluate "
              "--follow: a run that has ended is taken up again, and is waited "
              "for",
              &o.resume);
-  table.usedBy("evaluate");
+  // `fit` is the command of a cluster's evaluator, too.
+  table.usedBy("evaluate", "fit predict bench info");
   table.flag("--follow",
              "evaluates the states in --checkpoint as a run saves them, the "
              "newest where several came meanwhile, until that run has ended; "

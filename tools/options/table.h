@@ -30,10 +30,16 @@ public:
     currentGroup = std::move(title);
     compiled = compile;
     commands.clear();
+    explaining.clear();
   }
-  /// The commands of dist-run that the next rows mean something to; all, until
-  /// this is called.
-  void usedBy(std::string names) { commands = std::move(names); }
+  /// The commands of dist-run that read the next rows; all that have a model,
+  /// until this is called. Others refuse them: what is not read would be
+  /// without a word. Those of `explaining` do so themselves, as they have more
+  /// to say.
+  void usedBy(std::string names, std::string explainingNames = "") {
+    commands = std::move(names);
+    explaining = std::move(explainingNames);
+  }
   /// Whether an option may be given more than once.
   enum class Times { Once, Many };
 
@@ -51,8 +57,7 @@ public:
                       ->expected(1)
                       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
                       ->allow_extra_args(false);
-    helpRows.push_back({currentGroup, name, form, help, commands});
-    rows.push_back(std::move(row));
+    add(std::move(row), {currentGroup, name, form, help, commands});
   }
   void flag(const std::string &name, const std::string &help, bool *target) {
     auto row = std::make_unique<Row>();
@@ -61,8 +66,7 @@ public:
     row->compiled = compiled;
     row->target = target;
     row->option = app.add_flag(name, row->flagged, help)->group(currentGroup);
-    helpRows.push_back({currentGroup, name, "", help, commands});
-    rows.push_back(std::move(row));
+    add(std::move(row), {currentGroup, name, "", help, commands});
   }
 
   void text(const std::string &name, const std::string &form,
@@ -142,6 +146,7 @@ public:
     for (auto &row : rows) {
       if (row->option->count() == 0 || (takes && !takes(row->group, row->name)))
         continue;
+      DIST_RETURN_IF_ERROR(checkIsRead(*row));
       if (row->target) {
         *row->target = row->flagged;
         if (row->compiled)
@@ -176,6 +181,7 @@ private:
   }
   struct Row {
     std::string name, group;
+    std::string commands, explaining; // see usedBy
     CLI::Option *option = nullptr;
     std::vector<std::string> values;
     bool flagged = false;
@@ -184,9 +190,31 @@ private:
     Times times = Times::Once;
     Setter set;
   };
+  void add(std::unique_ptr<Row> row, HelpRow help) {
+    row->commands = help.commands;
+    row->explaining = explaining;
+    helpRows.push_back(std::move(help));
+    rows.push_back(std::move(row));
+  }
+  /// What decides the program is part of it, whoever runs it: a model's
+  /// commands may share one line of it.
+  Status checkIsRead(const Row &row) const {
+    const std::string &command = options.command;
+    if (row.compiled || !isCommand(command) ||
+        isUsedBy(row.commands, command) ||
+        (!row.explaining.empty() && isUsedBy(row.explaining, command)))
+      return Status();
+    return Status::error(StatusCode::InvalidArgument,
+                         "option of another command", row.name,
+                         command + " does not read it; it is of " +
+                             (row.commands.empty() ? "those that have a model"
+                                                   : listOf(row.commands)),
+                         "leave it out");
+  }
+
   CLI::App &app;
   Options &options;
-  std::string currentGroup, commands;
+  std::string currentGroup, commands, explaining;
   bool compiled = false;
   std::vector<std::unique_ptr<Row>> rows;
   std::vector<HelpRow> helpRows;
@@ -196,6 +224,8 @@ private:
 void addClusterOptions(Table &table, Options &o);
 /// What runs without training, and where compiled packages are kept.
 void addBenchOptions(Table &table, Options &o);
+/// What a mode of predict or bench does not read of what the others do.
+Status checkModes(const Options &o);
 /// States that are saved, gone on with and evaluated.
 void addStateOptions(Table &table, Options &o);
 /// All rows of both tools.
