@@ -72,6 +72,19 @@ static Status checkSameShards(const TrainingState &read,
   return Status();
 }
 
+Status findLastStep(const FitOptions &options, int64_t stepsPerEpoch,
+                    int64_t *out) {
+  const bool isTooMany = __builtin_mul_overflow(
+      std::max<int64_t>(options.epochs, 1), stepsPerEpoch, out);
+  if (isTooMany && options.steps == 0)
+    return Status::error(StatusCode::InvalidArgument, "too many epochs",
+                         "--epochs", "", "give fewer");
+  if (options.steps > 0 &&
+      (isTooMany || options.epochs == 0 || options.steps < *out))
+    *out = options.steps;
+  return Status();
+}
+
 void describeData(const Dataset &data, const BatchPlan &plan,
                   const FitOptions &options, TrainingState *state) {
   state->batch = plan.batch;

@@ -31,6 +31,11 @@ private:
   int64_t next = 0, every = 0; // steps
 };
 
+/// The step that ends the run: by --steps or --epochs, where both are given
+/// whichever comes first.
+Status findLastStep(const FitOptions &options, int64_t stepsPerEpoch,
+                    int64_t *out);
+
 /// What a state says of the data that its run goes through, which is compared
 /// below, but for how many steps count as an epoch.
 void describeData(const Dataset &data, const BatchPlan &plan,

@@ -152,14 +152,7 @@ Status Trainer::prepare() {
                              " examples, a batch " + std::to_string(plan.batch),
                          "lower --batch-size or leave --drop-remainder out");
   stepsPerEpoch = options.stepsPerEpoch > 0 ? options.stepsPerEpoch : perPass;
-  const bool isTooMany = __builtin_mul_overflow(
-      std::max<int64_t>(options.epochs, 1), stepsPerEpoch, &lastStep);
-  if (isTooMany && options.steps == 0)
-    return Status::error(StatusCode::InvalidArgument, "too many epochs",
-                         "--epochs", "", "give fewer");
-  if (options.steps > 0 &&
-      (isTooMany || options.epochs == 0 || options.steps < lastStep))
-    lastStep = options.steps;
+  DIST_RETURN_IF_ERROR(findLastStep(options, stepsPerEpoch, &lastStep));
   DIST_RETURN_IF_ERROR(entries.checkShort(session.manifest(), data.examples(),
                                           plan, std::min(lastStep, perPass),
                                           "--drop-remainder or "));
