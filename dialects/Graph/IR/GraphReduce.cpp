@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphArg.h"
+#include "dialects/Graph/IR/GraphComposite.h"
 #include "dialects/Graph/IR/GraphReduction.h"
 #include "dialects/Interfaces/HostLoops.h"
 #include <limits>
@@ -197,12 +198,14 @@ LogicalResult ReduceOp::differentiate(OpBuilder &builder,
     break;
   case Reduction::Max:
   case Reduction::Min: {
-    // Equal elements share, as in TensorFlow (math_grad.py, _MinOrMaxGrad).
-    Value chosen =
-        g.convert(g.compare(ComparePredicate::EQ, x, spread(getResult())),
-                  type.getElementType());
-    Value share = g.div(dy, g.sum(chosen, getDims()));
-    cotangents.push_back(g.mul(chosen, spread(share)));
+    // Equal elements share, as in TensorFlow (math_grad.py, _MinOrMaxGrad). How
+    // many they are may be more than 16 bits hold.
+    Type element = type.getElementType(), wide = getStatisticsType(element);
+    Value isChosen = g.compare(ComparePredicate::EQ, x, spread(getResult()));
+    Value chosen = g.convert(isChosen, wide);
+    Value share = g.div(g.convert(dy, wide), g.sum(chosen, getDims()));
+    cotangents.push_back(
+        g.mul(g.convert(chosen, element), spread(g.convert(share, element))));
     break;
   }
   case Reduction::Product: {
