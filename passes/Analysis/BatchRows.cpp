@@ -16,146 +16,10 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
-namespace {
 using RowDim = ExampleDim;
-
-class RowTracker {
-public:
-  explicit RowTracker(func::FuncOp entry);
-  /// Fails where examples meet.
-  LogicalResult visit(Operation *op);
-  ArrayRef<RowDim> find(Value value) const {
-    auto it = rows.find(value);
-    return it == rows.end() ? ArrayRef<RowDim>() : it->second;
-  }
-  LogicalResult add(Value value, RowDim row);
-
-private:
-  LogicalResult visitReshape(ReshapeOp op);
-  LogicalResult visitConcat(ConcatOp op);
-  LogicalResult visitSlice(SliceOp op);
-  LogicalResult visitByRule(ShardingRuleOpInterface op);
-  const RowDim *find(Value value, unsigned dim) const;
-
-  int64_t batch = 1;
-  Value mask;
-  DenseMap<Value, SmallVector<RowDim, 1>> rows;
-};
-} // namespace
 
 static ArrayRef<int64_t> getShape(Value value) {
   return cast<RankedTensorType>(value.getType()).getShape();
-}
-
-RowTracker::RowTracker(func::FuncOp entry) {
-  for (BlockArgument argument : entry.getArguments()) {
-    unsigned index = argument.getArgNumber();
-    auto dim = entry.getArgAttrOfType<IntegerAttr>(index, kBatchDimAttr);
-    auto type = dyn_cast<RankedTensorType>(argument.getType());
-    if (!dim || !type || dim.getInt() < 0 || dim.getInt() >= type.getRank())
-      continue;
-    auto role = entry.getArgAttrOfType<StringAttr>(index, kRoleAttr);
-    if (role && role.getValue() == "mask")
-      mask = argument;
-    batch = type.getDimSize(dim.getInt());
-    rows[argument].push_back({unsigned(dim.getInt()), 1});
-  }
-}
-
-const RowDim *RowTracker::find(Value value, unsigned dim) const {
-  auto it = rows.find(value);
-  if (it == rows.end())
-    return nullptr;
-  for (const RowDim &row : it->second)
-    if (row.dim == dim)
-      return &row;
-  return nullptr;
-}
-
-LogicalResult RowTracker::add(Value value, RowDim row) {
-  if (const RowDim *other = find(value, row.dim))
-    return success(*other == row);
-  rows[value].push_back(row);
-  return success();
-}
-
-LogicalResult RowTracker::visitReshape(ReshapeOp op) {
-  ArrayRef<int64_t> from = getShape(op.getOperand()), to = getShape(op);
-  for (const RowDim &row : rows.lookup(op.getOperand())) {
-    std::optional<RowDim> moved = findReshapedRow(row, from, to, batch);
-    if (!moved || failed(add(op.getResult(), *moved)))
-      return failure();
-  }
-  return success();
-}
-
-/// Several batches may stand behind one another, as in siamese models.
-LogicalResult RowTracker::visitConcat(ConcatOp op) {
-  auto axis = unsigned(op.getAxis());
-  const RowDim *first = find(op.getInputs().front(), axis);
-  for (Value input : op.getInputs()) {
-    const RowDim *row = find(input, axis);
-    if (bool(row) != bool(first) || (row && !(*row == *first)))
-      return failure();
-    for (const RowDim &other : rows.lookup(input))
-      if (failed(add(op.getResult(), other)))
-        return failure();
-  }
-  return success();
-}
-
-LogicalResult RowTracker::visitSlice(SliceOp op) {
-  for (const RowDim &row : rows.lookup(op.getOperand())) {
-    int64_t start = op.getStarts()[row.dim], limit = op.getLimits()[row.dim];
-    int64_t whole = batch * row.inner;
-    if (op.getStrides()[row.dim] != 1 || start % whole || limit % whole ||
-        failed(add(op.getResult(), row)))
-      return failure();
-  }
-  return success();
-}
-
-/// Results keep their rows where examples meet in them, too.
-LogicalResult RowTracker::visitByRule(ShardingRuleOpInterface op) {
-  ShardingRule rule = op.getShardingRule();
-  LogicalResult meets = success();
-  for (auto [i, operand] : llvm::enumerate(op->getOperands())) {
-    for (const RowDim &row : rows.lookup(operand)) {
-      const DimFactors &factors = rule.operands[i][row.dim];
-      if (factors.size() != 1 ||
-          rule.factors[factors[0]].kind != FactorKind::PassThrough)
-        meets = failure();
-      for (auto [r, result] : llvm::enumerate(op->getResults()))
-        for (auto [dim, held] : llvm::enumerate(rule.results[r]))
-          if (!held.empty() && held == factors &&
-              failed(add(result, {unsigned(dim), row.inner})))
-            meets = failure();
-    }
-  }
-  return meets;
-}
-
-LogicalResult RowTracker::visit(Operation *op) {
-  if (batch == 1 || llvm::none_of(op->getOperands(), [&](Value operand) {
-        return rows.contains(operand);
-      }))
-    return success();
-  if (mask && llvm::is_contained(op->getOperands(), mask)) {
-    // It leaves copies out of what it combines.
-    for (Value result : op->getResults())
-      if (result.getType() == op->getOperand(0).getType())
-        rows[result] = rows.lookup(op->getOperand(0));
-    return success();
-  }
-  if (auto reshape = dyn_cast<ReshapeOp>(op))
-    return visitReshape(reshape);
-  if (auto concat = dyn_cast<ConcatOp>(op))
-    return visitConcat(concat);
-  if (auto slice = dyn_cast<SliceOp>(op))
-    return visitSlice(slice);
-  if (auto sharded = dyn_cast<ShardingRuleOpInterface>(op))
-    return visitByRule(sharded);
-  return success();
 }
 
 //===----------------------------------------------------------------------===//
@@ -204,14 +68,31 @@ static int64_t findBatch(func::FuncOp entry) {
   return batch;
 }
 
+/// A tracker that knows the entry's arguments.
+static RowTracker makeTracker(func::FuncOp entry, int64_t batch) {
+  RowTracker tracker(batch);
+  for (BlockArgument argument : entry.getArguments()) {
+    unsigned index = argument.getArgNumber();
+    auto dim = entry.getArgAttrOfType<IntegerAttr>(index, kBatchDimAttr);
+    auto type = dyn_cast<RankedTensorType>(argument.getType());
+    if (!dim || !type || dim.getInt() < 0 || dim.getInt() >= type.getRank())
+      continue;
+    auto role = entry.getArgAttrOfType<StringAttr>(index, kRoleAttr);
+    if (role && role.getValue() == "mask")
+      tracker.setMask(argument);
+    (void)tracker.add(argument, {unsigned(dim.getInt()), 1}); // its only one
+  }
+  return tracker;
+}
+
 BatchTracker::BatchTracker(func::FuncOp entry, CopyPlaces copies)
-    : copies(copies), batch(findBatch(entry)), rows(entry), places(batch) {
+    : copies(copies), batch(findBatch(entry)), rows(makeTracker(entry, batch)), places(batch) {
   auto draws = llvm::make_filter_range(entry.front(), [](Operation &op) {
     return isa<RandomUniformOp, DropoutOp>(op);
   });
   if (batch == 1 || draws.empty())
     return;
-  RowTracker known(entry);
+  RowTracker known = makeTracker(entry, batch);
   for (Operation &op : entry.front())
     (void)known.visit(&op);
   DrawnRows drawn(batch, [&](Value value) { return known.find(value); });

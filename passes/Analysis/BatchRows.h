@@ -13,9 +13,9 @@
 #ifndef PASSES_ANALYSIS_BATCHROWS_H
 #define PASSES_ANALYSIS_BATCHROWS_H
 
+#include "dialects/Graph/IR/ExampleRows.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/DenseMap.h"
 
 namespace mlir::dist {
 
@@ -24,15 +24,6 @@ namespace mlir::dist {
 inline constexpr llvm::StringLiteral kFullBatches = "graph.full_batches";
 inline constexpr llvm::StringLiteral kPredictFullBatches =
     "graph.predict_full_batches";
-/// A dim of examples: of (others, examples, `inner`), major to minor.
-struct ExampleDim {
-  unsigned dim;
-  int64_t inner;
-  bool operator==(const ExampleDim &other) const {
-    return dim == other.dim && inner == other.inner;
-  }
-};
-
 /// Where copies stand in a batch that they fill up.
 enum class CopyPlaces {
   /// Behind the examples, each of which is at its own place.

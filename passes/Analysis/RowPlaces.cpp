@@ -269,22 +269,6 @@ std::optional<ElementRange> RowPlaces::findRange(Value value) {
 // The same for each example
 //===----------------------------------------------------------------------===//
 
-std::optional<ExampleDim> mlir::dist::findReshapedRow(ExampleDim row,
-                                                      ArrayRef<int64_t> from,
-                                                      ArrayRef<int64_t> to,
-                                                      int64_t batch) {
-  int64_t inner = row.inner;
-  for (int64_t size : from.drop_front(row.dim + 1))
-    inner *= size;
-  int64_t stride = 1;
-  unsigned dim = to.size();
-  while (dim > 0 && stride * to[dim - 1] <= inner)
-    stride *= to[--dim];
-  if (dim == 0 || inner % stride || stride * to[dim - 1] % (inner * batch))
-    return std::nullopt;
-  return ExampleDim{dim - 1, inner / stride};
-}
-
 bool mlir::dist::isAlikeIn(const HostTensor &tensor, ExampleDim row,
                            int64_t batch) {
   ArrayRef<int64_t> shape = tensor.getShape();

@@ -57,12 +57,6 @@ private:
 /// Whether a tensor's elements are the same for each example.
 bool isAlikeIn(const HostTensor &tensor, ExampleDim row, int64_t batch);
 
-/// The dim of another shape of the same elements that holds all examples,
-/// whatever else it holds; none: there is no such dim.
-std::optional<ExampleDim> findReshapedRow(ExampleDim row,
-                                          ArrayRef<int64_t> from,
-                                          ArrayRef<int64_t> to, int64_t batch);
-
 } // namespace mlir::dist
 
 #endif // PASSES_ANALYSIS_ROWPLACES_H

@@ -64,6 +64,17 @@ static const NamedInput *askedFor(const std::string &text,
   return nullptr;
 }
 
+/// The batch that a model of fixed shapes was exported at, where the compiler
+/// says that it takes no other; empty: it does not.
+static std::string batchAdvised(const std::string &text) {
+  const std::string advice = "give --batch-size ";
+  size_t at = text.find(advice);
+  if (at == std::string::npos)
+    return "";
+  at += advice.size();
+  return text.substr(at, text.find_first_not_of("0123456789", at) - at);
+}
+
 /// Compiles with the values that decide shapes, asking again for each that the
 /// compiler names.
 static Status makePredictor(const Options &options,
@@ -71,7 +82,8 @@ static Status makePredictor(const Options &options,
                             Program *program, CompileFailure *failure,
                             std::vector<std::string> *bound) {
   std::vector<std::string> more;
-  if (leavesBatchOpen(options)) {
+  bool guessed = leavesBatchOpen(options);
+  if (guessed) {
     // The examples in the files are the batch of a model that leaves it open.
     int64_t batch = 1;
     for (const NamedInput &input : inputs)
@@ -88,6 +100,13 @@ static Status makePredictor(const Options &options,
     Status status = makeProgram(options, more, program, failure);
     if (status.ok() || failure->exitCode == 0)
       return status;
+    // Examples go through a model of a fixed batch in batches of that size.
+    if (std::string batch = batchAdvised(failure->text);
+        guessed && !batch.empty()) {
+      guessed = false;
+      more.front() = "--batch-size=" + batch;
+      continue;
+    }
     const NamedInput *asked = askedFor(failure->text, inputs);
     if (!asked ||
         std::find(bound->begin(), bound->end(), asked->name) != bound->end())

@@ -69,6 +69,7 @@ static void markBatchNumber(ModuleOp module, StringRef bytes, StringRef path,
   OnnxModel model(context, path, folder, larger);
   if (failed(model.load(bytes, owner)))
     return;
+  model.planBatch(bytes, owner);
   FailureOr<OwningOpRef<ModuleOp>> other = model.import();
   if (failed(other))
     return;
@@ -86,6 +87,7 @@ FailureOr<OwningOpRef<ModuleOp>> mlir::dist::graph::importModelBytes(
   OnnxModel model(context, path, folder, options);
   if (failed(model.load(bytes, owner)))
     return failure();
+  model.planBatch(bytes, owner);
   FailureOr<OwningOpRef<ModuleOp>> module = model.import();
   if (succeeded(module) && options.batchSize && model.readsShapes())
     markBatchNumber(**module, bytes, path, folder, options, owner);
@@ -148,6 +150,8 @@ mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
     return failure();
   Coverage coverage;
   coverage.refused = failed(model.check());
+  if (!coverage.refused)
+    model.planBatch(file->bytes(), file);
   coverage.rows = model.coverage(!coverage.refused);
   coverage.notes = model.getNotes();
   return coverage;

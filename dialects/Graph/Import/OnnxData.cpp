@@ -58,9 +58,8 @@ static LogicalResult importConstantOfShape(OnnxNode &n) {
   FailureOr<SmallVector<int64_t>> shape = n.ints(0);
   if (failed(shape))
     return failure();
-  // A batch of 1 repeats where it meets more.
-  if (n.batchFrom > 1)
-    n.rebatch(*shape, -1);
+  if (failed(n.rebatch(OnnxNode::ShapeUse::Make, Value(), *shape)))
+    return failure();
   if (!isSaneShape(*shape))
     return n.fail("the shape is out of range");
   return n.out(n.broadcastTo(n.reshape(n.constant(value), {}), *shape));

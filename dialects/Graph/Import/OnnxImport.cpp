@@ -152,7 +152,9 @@ LogicalResult OnnxModel::beginFunction() {
     BlockArgument argument = block->getArgument(i);
     argument.setLoc(locOf(names[i]));
     values[names[i]] = argument;
-    batched.insert(argument);
+    if (auto dim = function.getArgAttrOfType<IntegerAttr>(i, kBatchDimAttr);
+        tracker && dim)
+      (void)tracker->add(argument, {unsigned(dim.getInt()), 1}); // it is new
   }
   storage.setInsertionPointToEnd(block);
   for (auto [i, from] : llvm::enumerate(movedFrom)) {
@@ -165,7 +167,6 @@ LogicalResult OnnxModel::beginFunction() {
     if (!value)
       return failure();
     values[names[i]] = value;
-    batched.insert(value);
   }
   for (const auto &[name, tensor] : options.bindings) {
     loc = locOf(name);
@@ -230,10 +231,15 @@ static std::string opName(const onnx::NodeProto &node) {
   return (isStandard(node) ? "" : node.domain() + ".") + node.op_type();
 }
 
+Operation *OnnxModel::getLastOp() {
+  Block &block = function.getBody().front();
+  return block.empty() ? nullptr : &block.back();
+}
+
 LogicalResult OnnxModel::nodeError() {
   std::string reason = why, advice = todo;
   if (batchFrom) {
-    reason += ", at a batch of " + std::to_string(batchTo) +
+    reason += ", at a batch of " + std::to_string(plan->asked) +
               " of a model that was exported at " + std::to_string(batchFrom);
     advice = "give --batch-size " + std::to_string(batchFrom) +
              " and as many replicas as divide it, or export the model with a "
@@ -247,6 +253,9 @@ LogicalResult OnnxModel::nodeError() {
 
 LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
   begin(node, opsetOf(node), locOf(nameOf(node)), {});
+  failedReads.assign(node.input().begin(), node.input().end());
+  madeDim = -1;
+  Operation *before = getLastOp();
   std::string emitted;
   ScopedDiagnosticHandler collect(getContext(), [&](Diagnostic &diagnostic) {
     if (emitted.empty() &&
@@ -290,21 +299,17 @@ LogicalResult OnnxModel::importNode(const onnx::NodeProto &node) {
   for (const onnx::AttributeProto &attribute : node.attribute())
     if (!askedAttributes.contains(attribute.name()))
       return fail("attribute '" + attribute.name() + "' is not known");
-  bool fromInputs =
-      llvm::any_of(inputs, [&](Value v) { return v && isBatched(v); });
   for (int i = 0; i < node.output_size(); ++i) {
     if (node.output(i).empty())
       continue;
     // An output that was not computed is an error at its first use.
     if (outputs[i]) {
       values[node.output(i)] = outputs[i];
-      if (fromInputs)
-        batched.insert(outputs[i]);
     } else if (i == 0) {
       return fail("it has no result");
     }
   }
-  return success();
+  return tracker ? followExamples(before) : success();
 }
 
 FailureOr<OwningOpRef<ModuleOp>> OnnxModel::import() {
@@ -314,9 +319,14 @@ FailureOr<OwningOpRef<ModuleOp>> OnnxModel::import() {
   for (int i = 0; i < model.graph().node_size(); ++i)
     if (live[i] && failed(importAny(model.graph().node(i))))
       return nodeError();
+  failedNode = nullptr;
   if (failed(finishFunction()))
     return failure();
-  return std::move(module);
+  if (planError.empty())
+    return std::move(module);
+  // It fits at this batch by chance only.
+  mlir::emitError(fileLocation) << planError;
+  return failure();
 }
 
 LogicalResult OnnxModel::finishFunction() {
@@ -326,6 +336,7 @@ LogicalResult OnnxModel::finishFunction() {
   for (const onnx::ValueInfoProto &output : model.graph().output()) {
     why.clear();
     todo.clear();
+    failedReads = {output.name()};
     Value value = lookup(output.name());
     if (!value)
       return error("cannot import output '" + output.name() + "'",
@@ -340,7 +351,7 @@ LogicalResult OnnxModel::finishFunction() {
         (rankOf(value) == 0 || shapeOf(value)[0] != batchTo))
       return error(
           "cannot import output '" + output.name() + "'",
-          "it does not grow with the batch: at " + llvm::Twine(batchTo) +
+          "it does not grow with the batch: at " + llvm::Twine(plan->asked) +
               ", of a model that was exported "
               "at " +
               llvm::Twine(batchFrom) + ", it has " +
@@ -437,9 +448,7 @@ std::vector<CoverageRow> OnnxModel::coverage(bool complete) {
       else if (begun)
         row.reason = "not tried: '" + missing + "' is not known";
     } else {
-      Operation *before = function.getBody().front().empty()
-                              ? nullptr
-                              : &function.getBody().front().back();
+      Operation *before = getLastOp();
       row.supported = succeeded(importAny(node));
       row.reason = why;
       if (row.supported)

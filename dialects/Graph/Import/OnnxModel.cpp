@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxModel.h"
-#include "runtime/formats/external_files.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -23,6 +22,14 @@ OnnxModel::OnnxModel(MLIRContext *context, StringRef path, StringRef folder,
       fileLocation(FileLineColLoc::get(context, path, 0, 0)) {
   context->loadDialect<GraphDialect, func::FuncDialect>();
   seed = options.seed;
+  ::dist::ExternalFiles::Opened opened;
+  if (options.dependencies)
+    opened = [&options](const std::string &file, std::string_view bytes) {
+      options.dependencies->add(file, bytes);
+    };
+  if (!folder.empty())
+    files = std::make_unique<::dist::ExternalFiles>(path.str(), options.access,
+                                                    opened);
 }
 
 LogicalResult OnnxModel::error(const llvm::Twine &what, const llvm::Twine &why,
@@ -82,8 +89,7 @@ LogicalResult OnnxModel::loadOpsets() {
 }
 
 /// `index` is that of the initializers of the model's graph, -1 in a branch.
-LogicalResult OnnxModel::loadInitializer(onnx::TensorProto &tensor, int index,
-                                         ::dist::ExternalFiles &files) {
+LogicalResult OnnxModel::loadInitializer(onnx::TensorProto &tensor, int index) {
   std::string name = tensor.name();
   if (name.empty())
     return error("cannot import the model", "an initializer has no name");
@@ -95,10 +101,9 @@ LogicalResult OnnxModel::loadInitializer(onnx::TensorProto &tensor, int index,
     return success();
   }
   ::dist::HostArray array;
-  ::dist::ExternalFiles *external = folder.empty() ? nullptr : &files;
   ::dist::Status status =
-      index < 0 ? ::dist::takeOnnxTensor(tensor, external, path, &array)
-                : ::dist::takeOnnxInitializer(tensor, index, raw, external,
+      index < 0 ? ::dist::takeOnnxTensor(tensor, files.get(), path, &array)
+                : ::dist::takeOnnxInitializer(tensor, index, raw, files.get(),
                                               path, &array);
   if (!status.ok()) {
     mlir::emitError(fileLocation) << status.message();
@@ -122,16 +127,10 @@ LogicalResult OnnxModel::loadInitializer(onnx::TensorProto &tensor, int index,
 }
 
 LogicalResult OnnxModel::loadInitializers(onnx::GraphProto &graph) {
-  ::dist::ExternalFiles::Opened opened;
-  if (options.dependencies)
-    opened = [&](const std::string &file, std::string_view bytes) {
-      options.dependencies->add(file, bytes);
-    };
-  ::dist::ExternalFiles files(path, options.access, opened);
   bool isWhole = &graph == &model.graph();
   for (int i = 0; i < graph.initializer_size(); ++i)
-    if (failed(loadInitializer(*graph.mutable_initializer(i), isWhole ? i : -1,
-                               files)))
+    if (failed(
+            loadInitializer(*graph.mutable_initializer(i), isWhole ? i : -1)))
       return failure();
   for (onnx::NodeProto &node : *graph.mutable_node())
     for (onnx::AttributeProto &attribute : *node.mutable_attribute())
@@ -215,6 +214,10 @@ LogicalResult OnnxModel::chooseBatch() {
                  "export the model with a symbolic batch dim");
   batchFrom = *first;
   batchTo = options.batchSize;
+  if (!plan) {
+    plan = std::make_shared<BatchPlan>();
+    plan->asked = batchTo;
+  }
   notes.push_back("the model was exported at a batch of " +
                   std::to_string(batchFrom) + ", and is used at " +
                   std::to_string(batchTo));

@@ -7,12 +7,15 @@
 #ifndef DIALECTS_GRAPH_IMPORT_ONNXMODEL_H
 #define DIALECTS_GRAPH_IMPORT_ONNXMODEL_H
 
+#include "dialects/Graph/IR/ExampleRows.h"
 #include "dialects/Graph/Import/Importer.h"
 #include "dialects/Graph/Import/OnnxNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
+#include "runtime/formats/external_files.h"
 #include "runtime/formats/onnx_copies.h"
 #include "runtime/formats/onnx_tensor.h"
 #include "llvm/ADT/StringExtras.h"
+#include <set>
 
 namespace mlir::dist::graph {
 
@@ -20,6 +23,25 @@ namespace mlir::dist::graph {
 struct BuilderStorage {
   explicit BuilderStorage(MLIRContext *context) : storage(context) {}
   OpBuilder storage;
+};
+
+/// Where the nodes of a model that was exported at a batch of one size have
+/// that batch in shapes that the file has as numbers. It is found by an import
+/// at a batch of a size that is no other dim's, so that what grows with the
+/// batch is told from what only has its size.
+struct BatchPlan {
+  /// The dims that it may be (-1: none), the most likely first.
+  struct Place {
+    SmallVector<int64_t, 2> dims;
+    unsigned chosen = 0;
+  };
+  /// Of nodes by their first outputs, in the order of `names`.
+  llvm::StringMap<Place> places;
+  std::vector<std::string> names;
+  /// What messages call the new batch.
+  int64_t asked = 0;
+  /// The first node that combines examples, as its source does.
+  std::string combines;
 };
 
 /// `'a', 'b', 'c' and 4 more`.
@@ -44,6 +66,10 @@ public:
   }
   LogicalResult parse(StringRef bytes, std::shared_ptr<const void> owner);
   LogicalResult check();
+  /// Of a model that was exported at a batch of another size, before it is
+  /// imported: finds where the batch is. Where that cannot be told the import
+  /// fails.
+  void planBatch(StringRef bytes, std::shared_ptr<const void> owner);
   FailureOr<OwningOpRef<ModuleOp>> import();
   /// Without `complete` only the op table is asked: the file was refused.
   std::vector<CoverageRow> coverage(bool complete);
@@ -57,8 +83,7 @@ private:
                       const llvm::Twine &todo = "");
   LogicalResult loadOpsets();
   LogicalResult loadInitializers(onnx::GraphProto &graph);
-  LogicalResult loadInitializer(onnx::TensorProto &tensor, int index,
-                                ::dist::ExternalFiles &files);
+  LogicalResult loadInitializer(onnx::TensorProto &tensor, int index);
   LogicalResult selectOutputs();
   void dropUnreadOutputs();
   void sortNodes();
@@ -101,6 +126,8 @@ private:
   LogicalResult importAny(const onnx::NodeProto &node);
   LogicalResult importIf(const onnx::NodeProto &node);
   LogicalResult nodeError();
+  /// Of the function so far; null: there is none.
+  Operation *getLastOp();
   /// Of the ops after `before`: what --coverage tells of a node.
   void describeOps(Operation *before, CoverageRow &row);
   LogicalResult finishFunction();
@@ -110,6 +137,22 @@ private:
   Location locOf(StringRef name);
   FailureOr<HostTensor> readInitial(StringRef variable) override;
   Value stepCounter() override;
+  FailureOr<int64_t> findBatchDim(ShapeUse use, Value x,
+                                  ArrayRef<int64_t> shape) override;
+  FailureOr<int64_t> findBatchDim(ArrayRef<Value> pieces,
+                                  int64_t axis) override;
+  /// The same while the plan is made.
+  FailureOr<SmallVector<int64_t, 2>> listBatchDims(ShapeUse use, Value x,
+                                                   ArrayRef<int64_t> shape);
+  FailureOr<int64_t> enterPlace(SmallVector<int64_t, 2> dims);
+  FailureOr<int64_t> lookUpPlace(int64_t rank);
+  /// Which dims of the results of the ops after `before` are of examples; fails
+  /// where examples meet that are apart in the source.
+  LogicalResult followExamples(Operation *before);
+  /// Takes the next of the dims that it may be, of the last node that led to
+  /// the failure and has one left.
+  bool takeNextPlace();
+  ::dist::ExternalFiles *getExternalFiles() override { return files.get(); }
   bool isBound(unsigned i) const override {
     return int(i) < proto->input_size() &&
            options.bindings.count(proto->input(i));
@@ -144,6 +187,18 @@ private:
   Operation *lastRead = nullptr;
   Value counter;
   const onnx::NodeProto *failedNode = nullptr;
+  std::shared_ptr<BatchPlan> plan;
+  std::string planError;
+  /// Of the import that makes the plan; null: another import does.
+  std::unique_ptr<RowTracker> tracker;
+  /// The dim that holds the batch in what the node makes anew; -1: none.
+  int64_t madeDim = -1;
+  /// The places in the plan that a value depends on, by numbers.
+  llvm::StringMap<std::set<unsigned>> placesOf;
+  /// What could not be imported reads these.
+  std::vector<std::string> failedReads;
+  /// The files that tensors lie in; null: there may be none.
+  std::unique_ptr<::dist::ExternalFiles> files;
   unsigned flowDepth = 0;
 };
 

@@ -300,31 +300,40 @@ FailureOr<SmallVector<int64_t>> OnnxNode::dims(ArrayRef<int64_t> axes,
   return result;
 }
 
-void OnnxNode::rebatch(SmallVectorImpl<int64_t> &shape, int64_t count) {
-  if (!batchFrom || shape.empty())
-    return;
-  int64_t product = 1;
-  for (int64_t size : shape) {
-    // A dim that is worked out takes what is left; the batch stands in front.
-    if (size < 0) {
-      product = -1;
-      break;
-    }
-    if (llvm::MulOverflow(product, size, product))
-      return;
+LogicalResult OnnxNode::rebatch(ShapeUse use, Value x,
+                                SmallVectorImpl<int64_t> &shape) {
+  if (!batchFrom)
+    return success();
+  FailureOr<int64_t> dim = findBatchDim(use, x, shape);
+  if (failed(dim))
+    return failure();
+  if (*dim < 0)
+    return success();
+  int64_t &size = shape[*dim];
+  if (size % batchFrom || llvm::MulOverflow(size / batchFrom, batchTo, size))
+    return fail("dim " + llvm::Twine(*dim) +
+                " of its shape cannot take the batch");
+  return success();
+}
+
+LogicalResult OnnxNode::rebatchPieces(SmallVectorImpl<Value> &pieces,
+                                      int64_t axis) {
+  if (!batchFrom)
+    return success();
+  FailureOr<int64_t> dim = findBatchDim(pieces, axis);
+  if (failed(dim))
+    return failure();
+  if (*dim < 0)
+    return success();
+  int64_t rows = 1;
+  for (Value piece : pieces)
+    rows = std::max(rows, shapeOf(piece)[*dim]);
+  for (Value &piece : pieces) {
+    SmallVector<int64_t> shape(shapeOf(piece));
+    if (std::exchange(shape[*dim], rows) == 1)
+      piece = broadcastTo(piece, shape);
   }
-  if (product < 0 || count < 0) {
-    if (shape[0] == batchFrom)
-      shape[0] = batchTo;
-    return;
-  }
-  if (product == count)
-    return;
-  for (int64_t &size : shape)
-    if (size % batchFrom == 0 && product / batchFrom * batchTo == count) {
-      size = size / batchFrom * batchTo;
-      return;
-    }
+  return success();
 }
 
 LogicalResult OnnxNode::out(unsigned i, Value value) {
@@ -339,7 +348,7 @@ FailureOr<HostTensor> OnnxNode::tensor(const onnx::TensorProto &message) {
   onnx::TensorProto copy = message;
   ::dist::HostArray array;
   ::dist::Status status =
-      ::dist::takeOnnxTensor(copy, nullptr, "attribute", &array);
+      ::dist::takeOnnxTensor(copy, getExternalFiles(), "attribute", &array);
   if (!status.ok())
     return fail(status.message());
   FailureOr<HostTensor> value = toHostTensor(getContext(), array);

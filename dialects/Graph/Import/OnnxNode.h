@@ -21,6 +21,7 @@
 #include <optional>
 
 namespace dist {
+class ExternalFiles;
 struct HostArray;
 } // namespace dist
 
@@ -68,11 +69,14 @@ public:
   FailureOr<SmallVector<int64_t>> dims(ArrayRef<int64_t> axes, int64_t rank);
 
   // A model that was exported at a batch of one size, and is used at another.
-  /// Puts the new batch into a shape that the file has as numbers, where `x`
-  /// has examples: of `count` elements if that is known (else -1).
-  void rebatch(SmallVectorImpl<int64_t> &shape, int64_t count);
-  /// Whether an input depends on the model's inputs.
-  bool isBatched(Value value) const { return batched.contains(value); }
+  /// What a shape that the file has as numbers is for: `x` takes it, or is
+  /// repeated to it (dims aligned at the end); or it is of something new.
+  enum class ShapeUse { Reshape, Repeat, Make };
+  /// Puts the new batch where the shape has the old one.
+  LogicalResult rebatch(ShapeUse use, Value x, SmallVectorImpl<int64_t> &shape);
+  /// The same of inputs that are joined: those that have one row for all
+  /// examples are repeated.
+  LogicalResult rebatchPieces(SmallVectorImpl<Value> &pieces, int64_t axis);
   int64_t batchFrom = 0, batchTo = 0; // 0: it is not
   /// The number of draws before; what they are made of (none: refused).
   uint64_t numDraws = 0;
@@ -93,19 +97,27 @@ public:
   /// Records why the node cannot be imported (the first reason counts) and
   /// what the user can do.
   LogicalResult fail(const llvm::Twine &why, const llvm::Twine &todo = "");
-  /// An attribute's tensor, which keeps no bytes in the file's message.
+  /// An attribute's tensor.
   FailureOr<HostTensor> tensor(const onnx::TensorProto &tensor);
   /// The element type of a number of TensorProto.DataType; null after `fail`.
   Type elementType(int64_t onnxType);
 
 protected:
+  /// The dim of the node's shape (of its inputs, when joined) that holds the
+  /// batch; -1: none does.
+  virtual FailureOr<int64_t> findBatchDim(ShapeUse use, Value x,
+                                          ArrayRef<int64_t> shape) = 0;
+  virtual FailureOr<int64_t> findBatchDim(ArrayRef<Value> pieces,
+                                          int64_t axis) = 0;
+  /// Where an attribute's tensor may keep its elements; null: in the message
+  /// only.
+  virtual ::dist::ExternalFiles *getExternalFiles() = 0;
   const onnx::AttributeProto *findAttr(StringRef name);
   void begin(const onnx::NodeProto &node, int64_t opset, Location loc,
              SmallVector<Value> inputs);
 
   const onnx::NodeProto *proto = nullptr;
   SmallVector<Value> inputs, outputs;
-  llvm::DenseSet<Value> batched;
   llvm::StringSet<> askedAttributes;
   std::string why, todo;
 };

@@ -220,6 +220,9 @@ LogicalResult OnnxModel::importIf(const onnx::NodeProto &node) {
     if (!result)
       return failure();
     values[node.output(i)] = result;
+    if (auto places = placesOf.find(chosen.output(i).name());
+        places != placesOf.end())
+      placesOf[node.output(i)] = std::set<unsigned>(places->second);
   }
   return success();
 }

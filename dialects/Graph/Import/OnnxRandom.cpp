@@ -42,8 +42,8 @@ static LogicalResult getForm(OnnxNode &n, bool like,
     shape->assign(n.shapeOf(n.in(0)).begin(), n.shapeOf(n.in(0)).end());
   } else {
     *shape = n.intsAttr("shape").value_or(SmallVector<int64_t>());
-    if (!shape->empty() && n.batchFrom > 1)
-      n.rebatch(*shape, -1);
+    if (failed(n.rebatch(OnnxNode::ShapeUse::Make, Value(), *shape)))
+      return failure();
   }
   bool fromInput = like && !n.hasAttr("dtype");
   *type =

@@ -319,10 +319,15 @@ static LogicalResult importResize(OnnxNode &n) {
                                  sizes = SmallVector<double>();
   if (succeeded(scales) && n.has(3)) {
     sizes = floatsOf(n, 3);
-    // Sizes of all dims have the batch in front.
-    if (succeeded(sizes) && n.batchFrom && n.isBatched(n.in(0)) &&
-        int64_t(sizes->size()) == rank && (*sizes)[0] == double(n.batchFrom))
-      (*sizes)[0] = double(n.batchTo);
+    if (succeeded(sizes) && sizes->size() == axes.size()) {
+      SmallVector<int64_t> whole(n.shapeOf(n.in(0)));
+      for (auto [size, axis] : llvm::zip(*sizes, axes))
+        whole[axis] = int64_t(size);
+      if (failed(n.rebatch(OnnxNode::ShapeUse::Repeat, n.in(0), whole)))
+        return failure();
+      for (auto [size, axis] : llvm::zip(*sizes, axes))
+        size = double(whole[axis]);
+    }
   }
   if (failed(roi) || failed(scales) || failed(sizes))
     return failure();

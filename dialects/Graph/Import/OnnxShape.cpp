@@ -40,8 +40,8 @@ static LogicalResult importReshape(OnnxNode &n) {
     return n.fail("it has no shape");
   FailureOr<SmallVector<int64_t>> shape = **given;
   int64_t total = n.typeOf(x).getNumElements(), rest = 1, unknown = -1;
-  if (n.isBatched(x) && !llvm::is_contained(*shape, 0))
-    n.rebatch(*shape, total);
+  if (failed(n.rebatch(OnnxNode::ShapeUse::Reshape, x, *shape)))
+    return failure();
   for (auto [i, size] : llvm::enumerate(*shape)) {
     if (size == 0 && !allowZero) {
       if (int64_t(i) >= n.rankOf(x))
@@ -128,8 +128,8 @@ static LogicalResult importExpand(OnnxNode &n) {
   FailureOr<SmallVector<int64_t>> shape = n.ints(1);
   if (failed(shape))
     return failure();
-  if (n.isBatched(n.in(0)) || n.batchFrom > 1)
-    n.rebatch(*shape, -1);
+  if (failed(n.rebatch(OnnxNode::ShapeUse::Repeat, n.in(0), *shape)))
+    return failure();
   FailureOr<SmallVector<int64_t>> common =
       n.commonShape(n.shapeOf(n.in(0)), *shape);
   if (failed(common) || !isSaneShape(*common))
@@ -145,6 +145,8 @@ static LogicalResult importTile(OnnxNode &n) {
     return failure();
   if (int64_t(repeats->size()) != n.rankOf(x))
     return n.fail("repeats must have one entry a dim");
+  if (failed(n.rebatch(OnnxNode::ShapeUse::Make, x, *repeats)))
+    return failure();
   SmallVector<int64_t> wide, dims, result;
   for (auto [repeat, size] : llvm::zip(*repeats, n.shapeOf(x))) {
     if (repeat < 0 || repeat > kMaxElements)
@@ -167,15 +169,9 @@ static LogicalResult importConcat(OnnxNode &n) {
   if (failed(axis))
     return failure();
   SmallVector<Value> pieces(n.allInputs());
-  // What was repeated over a batch of one stands beside more rows now.
-  for (Value &piece : pieces)
-    if (piece && *axis != 0 && n.batchFrom == 1 && !n.isBatched(piece) &&
-        n.rankOf(piece) > 0 && n.shapeOf(piece)[0] == 1 &&
-        llvm::any_of(pieces, [&](Value v) { return v && n.isBatched(v); })) {
-      SmallVector<int64_t> rows(n.shapeOf(piece));
-      rows[0] = n.batchTo;
-      piece = n.broadcastTo(piece, rows);
-    }
+  if (!llvm::is_contained(pieces, Value()) &&
+      failed(n.rebatchPieces(pieces, *axis)))
+    return failure();
   ArrayRef<int64_t> first = n.shapeOf(pieces[0]);
   int64_t total = 0;
   for (Value value : pieces) {
