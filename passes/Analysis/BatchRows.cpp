@@ -86,7 +86,8 @@ static RowTracker makeTracker(func::FuncOp entry, int64_t batch) {
 }
 
 BatchTracker::BatchTracker(func::FuncOp entry, CopyPlaces copies)
-    : copies(copies), batch(findBatch(entry)), rows(makeTracker(entry, batch)), places(batch) {
+    : copies(copies), batch(findBatch(entry)), rows(makeTracker(entry, batch)),
+      places(batch) {
   auto draws = llvm::make_filter_range(entry.front(), [](Operation &op) {
     return isa<RandomUniformOp, DropoutOp>(op);
   });

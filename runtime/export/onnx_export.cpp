@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/export/onnx_export.h"
 #include "runtime/formats/external_files.h"
+#include "runtime/formats/onnx_branches.h"
 #include "runtime/formats/onnx.pb.h"
 #include "runtime/formats/onnx_tensor.h"
 #include <climits>
@@ -69,6 +70,60 @@ void clearElements(onnx::TensorProto *tensor) {
 }
 } // namespace
 
+/// Whether the elements of a tensor are in another file.
+static bool isExternal(const onnx::TensorProto &tensor) {
+  return tensor.data_location() == 1;
+}
+
+/// Takes external elements into the message: a package is far from the files.
+static Status takeIn(onnx::TensorProto *tensor, ExternalFiles *files,
+                     const std::string &where) {
+  if (!isExternal(*tensor))
+    return {};
+  HostArray array;
+  DIST_RETURN_IF_ERROR(takeOnnxTensor(*tensor, files, where, &array));
+  clearElements(tensor);
+  tensor->set_raw_data(array.data, array.view().bytes());
+  return {};
+}
+
+/// The initializers and attributes of one graph, without the elements of
+/// `stripped` ones. `left`: elements that are not in the messages.
+static Status stripGraph(onnx::GraphProto *graph,
+                         const std::set<std::string> &stripped,
+                         const std::map<std::string, std::string_view> &left,
+                         ExternalFiles *files, const std::string &where) {
+  // What was trained is dense.
+  auto *sparse = graph->mutable_sparse_initializer();
+  for (int i = sparse->size() - 1; i >= 0; --i) {
+    onnx::SparseTensorProto &one = *sparse->Mutable(i);
+    if (!stripped.count(one.values().name())) {
+      DIST_RETURN_IF_ERROR(takeIn(one.mutable_values(), files, where));
+      DIST_RETURN_IF_ERROR(takeIn(one.mutable_indices(), files, where));
+      continue;
+    }
+    onnx::TensorProto *dense = graph->add_initializer();
+    dense->set_name(one.values().name());
+    dense->set_data_type(one.values().data_type());
+    *dense->mutable_dims() = one.dims();
+    sparse->DeleteSubrange(i, 1);
+  }
+  for (onnx::TensorProto &tensor : *graph->mutable_initializer()) {
+    auto elements = left.find(tensor.name());
+    if (stripped.count(tensor.name()))
+      clearElements(&tensor);
+    else if (elements != left.end())
+      tensor.set_raw_data(elements->second.data(), elements->second.size());
+    else
+      DIST_RETURN_IF_ERROR(takeIn(&tensor, files, where));
+  }
+  for (onnx::NodeProto &node : *graph->mutable_node())
+    for (onnx::AttributeProto &attribute : *node.mutable_attribute())
+      if (attribute.has_t())
+        DIST_RETURN_IF_ERROR(takeIn(attribute.mutable_t(), files, where));
+  return {};
+}
+
 Status dist::writeOnnxSkeleton(const std::string &path,
                                const std::vector<std::string> &variables,
                                const std::string &skeleton,
@@ -77,30 +132,27 @@ Status dist::writeOnnxSkeleton(const std::string &path,
   onnx::ModelProto model;
   RawElements raw;
   DIST_RETURN_IF_ERROR(readModel(path, &model, &raw, access));
+  onnx::GraphProto *graph = model.mutable_graph();
   // A copy's elements are those of what it is of.
   std::map<std::string, std::string_view> elements;
   for (auto &[i, bytes] : raw.ofInitializer)
-    elements[model.graph().initializer(i).name()] = bytes;
+    elements[graph->initializer(i).name()] = bytes;
   for (const OnnxCopy &copy : copies)
     if (auto from = elements.find(copy.from); from != elements.end())
       elements[copy.name] = from->second;
-  addOnnxCopies(copies, model.mutable_graph());
+  // As the import does.
   std::set<std::string> stripped(variables.begin(), variables.end());
+  nameOnnxBranchesApart(graph);
+  liftOnnxConstants(
+      graph, [&](const std::string &name) { return stripped.count(name) > 0; });
+  DIST_RETURN_IF_ERROR(addOnnxCopies(copies, path, graph));
   ExternalFiles files(path, access);
-  for (onnx::TensorProto &tensor :
-       *model.mutable_graph()->mutable_initializer()) {
-    auto left = elements.find(tensor.name());
-    if (stripped.count(tensor.name())) {
-      clearElements(&tensor);
-    } else if (left != elements.end()) {
-      tensor.set_raw_data(left->second.data(), left->second.size());
-    } else if (tensor.data_location() == 1) {
-      HostArray array;
-      DIST_RETURN_IF_ERROR(takeOnnxTensor(tensor, &files, path, &array));
-      clearElements(&tensor);
-      tensor.set_raw_data(array.data, array.view().bytes());
-    }
-  }
+  Status status;
+  forEachOnnxGraph(graph, [&](onnx::GraphProto *one) {
+    if (status.ok())
+      status = stripGraph(one, stripped, elements, &files, path);
+  });
+  DIST_RETURN_IF_ERROR(status);
   std::string bytes;
   if (model.ByteSizeLong() > INT_MAX || !model.SerializeToString(&bytes))
     return tooLargeForOnnx(skeleton);
@@ -227,21 +279,70 @@ static Initializer makeInitializer(const onnx::TensorProto &tensor) {
   return one;
 }
 
-static Status writeElements(const Initializer &one, const VariableReader &read,
-                            const std::string &path, FileSink *sink) {
-  const onnx::TensorProto &tensor = *one.tensor;
-  Tensor value;
-  DIST_RETURN_IF_ERROR(read(tensor.name(), &value));
-  if (value.type != fromOnnxType(tensor.data_type()) ||
-      value.view().bytes() != one.elementBytes)
+/// The value of an initializer, which has the type and the size of it.
+static Status readElements(const onnx::TensorProto &tensor, uint64_t bytes,
+                           const VariableReader &read, const std::string &path,
+                           Tensor *value) {
+  DIST_RETURN_IF_ERROR(read(tensor.name(), value));
+  if (value->type != fromOnnxType(tensor.data_type()) ||
+      value->view().bytes() != bytes)
     return Status::error(
         StatusCode::Internal, "cannot write the model", path,
-        "variable '" + tensor.name() + "' is " + name(value.type) +
-            toString(value.shape) + ", but the model has " +
+        "variable '" + tensor.name() + "' is " + name(value->type) +
+            toString(value->shape) + ", but the model has " +
             onnxTypeName(tensor.data_type()) +
             toString({tensor.dims().begin(), tensor.dims().end()}));
+  return {};
+}
+
+static Status writeElements(const Initializer &one, const VariableReader &read,
+                            const std::string &path, FileSink *sink) {
+  Tensor value;
+  DIST_RETURN_IF_ERROR(
+      readElements(*one.tensor, one.elementBytes, read, path, &value));
   DIST_RETURN_IF_ERROR(sink->write(one.elementHead()));
   return sink->write(value.data.data(), one.elementBytes);
+}
+
+/// Fills the initializers of the graph's branches: they lie within nodes.
+static Status fillBranches(onnx::GraphProto *graph, const VariableReader &read,
+                           const std::string &path) {
+  Status status;
+  forEachOnnxGraph(graph, [&](onnx::GraphProto *one) {
+    if (one == graph)
+      return;
+    for (onnx::TensorProto &tensor : *one->mutable_initializer()) {
+      Initializer empty = makeInitializer(tensor);
+      if (!status.ok() || !empty.elementBytes)
+        continue;
+      Tensor value;
+      status = readElements(tensor, empty.elementBytes, read, path, &value);
+      if (status.ok())
+        tensor.set_raw_data(value.data.data(), empty.elementBytes);
+    }
+  });
+  return status;
+}
+
+/// Whether the skeleton lacks the elements of all `trained`: what it had would
+/// be left as it was.
+static Status checkTrained(onnx::GraphProto *graph,
+                           const std::vector<std::string> &trained,
+                           const std::string &path) {
+  std::set<std::string> empty;
+  forEachOnnxGraph(graph, [&](onnx::GraphProto *one) {
+    for (const onnx::TensorProto &tensor : one->initializer())
+      if (!isFilled(tensor))
+        empty.insert(tensor.name());
+  });
+  for (const std::string &name : trained)
+    if (!empty.count(name))
+      return Status::error(StatusCode::Internal, "cannot write the model", path,
+                           "it has no place for the trained variable '" + name +
+                               "'",
+                           "write the weights as .safetensors, and report the "
+                           "model");
+  return {};
 }
 
 /// One variable's elements are in memory at a time: fields may come in any
@@ -249,9 +350,12 @@ static Status writeElements(const Initializer &one, const VariableReader &read,
 Status dist::writeOnnxModel(const std::string &skeleton,
                             const VariableReader &read, const std::string &path,
                             const std::map<std::string, OnnxShards> &shards,
-                            int64_t numDevices, bool durable) {
+                            int64_t numDevices, bool durable,
+                            const std::vector<std::string> &trained) {
   onnx::ModelProto model;
   DIST_RETURN_IF_ERROR(readModel(skeleton, &model));
+  DIST_RETURN_IF_ERROR(checkTrained(model.mutable_graph(), trained, path));
+  DIST_RETURN_IF_ERROR(fillBranches(model.mutable_graph(), read, path));
   writeShards(shards, numDevices, &model);
   onnx::GraphProto graph;
   graph.Swap(model.mutable_graph());

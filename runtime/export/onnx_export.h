@@ -25,9 +25,11 @@ namespace dist {
 /// The name of the skeleton in a package.
 inline constexpr char kOnnxSkeletonName[] = "model.skeleton.onnx";
 
-/// Writes the model without the elements of the initializers in `variables`;
-/// names that are none are left out of account. External data of the others
-/// are taken in. `copies` are made first, as the import made them.
+/// Writes the model without the elements of the initializers in `variables`,
+/// those of branches among them (Constant nodes and sparse initializers of such
+/// a name become initializers); names that are none are left out of account.
+/// External data of the others are taken in. `copies` are made first, as the
+/// import made them.
 Status writeOnnxSkeleton(const std::string &model,
                          const std::vector<std::string> &variables,
                          const std::string &skeleton,
@@ -58,11 +60,12 @@ arrangeShards(const std::vector<std::pair<std::string, int64_t>> &mesh,
 /// value must have the type and size of its initializer. `shards`, by the
 /// initializers' names, are those of `numDevices` devices; without any, the
 /// model says nothing of devices that it did not say before. `durable`: through
-/// the disk's cache.
+/// the disk's cache. `trained`: variables that the model must have
 Status writeOnnxModel(const std::string &skeleton, const VariableReader &read,
                       const std::string &path,
                       const std::map<std::string, OnnxShards> &shards = {},
-                      int64_t numDevices = 1, bool durable = false);
+                      int64_t numDevices = 1, bool durable = false,
+                      const std::vector<std::string> &trained = {});
 
 } // namespace dist
 

@@ -5,39 +5,57 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/onnx_copies.h"
+#include "runtime/formats/onnx_branches.h"
 #include "runtime/formats/onnx.pb.h"
 #include <map>
+#include <set>
 
 using namespace dist;
 
-void dist::addOnnxCopies(const std::vector<OnnxCopy> &copies,
-                         onnx::GraphProto *graph) {
+namespace {
+/// Something, and the graph that has it: the model's or a branch's.
+template <typename T> struct Placed {
+  T *it = nullptr;
+  onnx::GraphProto *graph = nullptr;
+};
+} // namespace
+
+Status dist::addOnnxCopies(const std::vector<OnnxCopy> &copies,
+                           const std::string &where, onnx::GraphProto *graph) {
   if (copies.empty())
-    return;
+    return {};
   // Messages live on while others are added: the repeated field keeps pointers.
-  std::map<std::string, const onnx::TensorProto *> initializers;
-  for (const onnx::TensorProto &tensor : graph->initializer())
-    initializers[tensor.name()] = &tensor;
+  std::map<std::string, Placed<onnx::TensorProto>> initializers;
+  std::map<std::string, Placed<onnx::NodeProto>> nodes;
+  forEachOnnxGraph(graph, [&](onnx::GraphProto *one) {
+    for (onnx::TensorProto &tensor : *one->mutable_initializer())
+      initializers.try_emplace(tensor.name(),
+                               Placed<onnx::TensorProto>{&tensor, one});
+    for (onnx::NodeProto &node : *one->mutable_node())
+      nodes.try_emplace(keyOfOnnxNode(node),
+                        Placed<onnx::NodeProto>{&node, one});
+  });
   std::map<std::string, const onnx::ValueInfoProto *> inputs;
   for (const onnx::ValueInfoProto &input : graph->input())
     inputs[input.name()] = &input;
-  std::map<std::string, onnx::NodeProto *> nodes;
-  for (onnx::NodeProto &node : *graph->mutable_node())
-    if (node.output_size() > 0)
-      nodes[node.output(0)] = &node;
-  std::map<const onnx::NodeProto *, bool> removed;
+  std::set<const onnx::NodeProto *> removed;
   for (const OnnxCopy &copy : copies) {
     auto from = initializers.find(copy.from);
     auto node = nodes.find(copy.node);
     if (from == initializers.end() || node == nodes.end() ||
-        copy.input >= node->second->input_size())
-      continue;
+        copy.input >= node->second.it->input_size())
+      return Status::error(StatusCode::InvalidInput,
+                           "cannot train uses of an initializer apart", where,
+                           "the model has no node '" + copy.node +
+                               "' that reads '" + copy.from +
+                               "' of its (dense) initializers",
+                           "leave it out of --untie");
     // Several uses may read one copy.
     if (initializers.count(copy.name) == 0) {
-      onnx::TensorProto *tensor = graph->add_initializer();
-      *tensor = *from->second;
+      onnx::TensorProto *tensor = from->second.graph->add_initializer();
+      *tensor = *from->second.it;
       tensor->set_name(copy.name);
-      initializers[copy.name] = tensor;
+      initializers[copy.name] = {tensor, from->second.graph};
       // Before IR version 4 an initializer is an input, too.
       if (auto input = inputs.find(copy.from); input != inputs.end()) {
         onnx::ValueInfoProto *added = graph->add_input();
@@ -47,12 +65,15 @@ void dist::addOnnxCopies(const std::vector<OnnxCopy> &copies,
       }
     }
     if (copy.input < 0)
-      removed[node->second] = true;
+      removed.insert(node->second.it);
     else
-      node->second->set_input(copy.input, copy.name);
+      node->second.it->set_input(copy.input, copy.name);
   }
-  auto *all = graph->mutable_node();
-  for (int i = all->size() - 1; i >= 0; --i)
-    if (removed.count(&all->Get(i)))
-      all->DeleteSubrange(i, 1);
+  forEachOnnxGraph(graph, [&](onnx::GraphProto *one) {
+    auto *all = one->mutable_node();
+    for (int i = all->size() - 1; i >= 0; --i)
+      if (removed.count(&all->Get(i)))
+        all->DeleteSubrange(i, 1);
+  });
+  return {};
 }

@@ -13,6 +13,7 @@
 #ifndef RUNTIME_FORMATS_ONNX_COPIES_H
 #define RUNTIME_FORMATS_ONNX_COPIES_H
 
+#include "runtime/core/status.h"
 #include <string>
 #include <vector>
 
@@ -25,15 +26,16 @@ class GraphProto;
 /// An initializer `name`, a copy of `from`, that one use reads instead.
 struct OnnxCopy {
   std::string name, from;
-  /// The first output of the node that reads it, and which input it is. With
-  /// `input` -1 an Identity node gave it this name: that node goes.
+  /// The key of the node that reads it, and which input it is. With `input` -1
+  /// an Identity node gave it this name: that node goes.
   std::string node;
   int input = -1;
 };
 
-/// Adds the copies to the graph and lets their nodes read them.
-void addOnnxCopies(const std::vector<OnnxCopy> &copies,
-                   onnx::GraphProto *graph);
+/// Adds the copies to the graph (each to that which has what it is of) and lets
+/// their nodes read them. `where` names the model in errors.
+Status addOnnxCopies(const std::vector<OnnxCopy> &copies,
+                     const std::string &where, onnx::GraphProto *graph);
 
 } // namespace dist
 

@@ -251,6 +251,54 @@ Status dist::takeOnnxInitializer(onnx::TensorProto &tensor, int number,
   return takeElements(tensor, files, where, out, found->second, raw.owner);
 }
 
+Status dist::takeOnnxSparse(onnx::SparseTensorProto &sparse,
+                            ExternalFiles *files, const std::string &where,
+                            HostArray *out) {
+  std::string what = "bad sparse tensor '" + sparse.values().name() + "'";
+  HostArray values, indices;
+  DIST_RETURN_IF_ERROR(
+      takeOnnxTensor(*sparse.mutable_values(), files, where, &values));
+  DIST_RETURN_IF_ERROR(
+      takeOnnxTensor(*sparse.mutable_indices(), files, where, &indices));
+  std::vector<int64_t> shape(sparse.dims().begin(), sparse.dims().end());
+  int64_t rank = int64_t(shape.size());
+  size_t bytes = 0;
+  if (!checkedBytes(shape, byteSize(values.type), &bytes) ||
+      bytes > size_t(INT_MAX))
+    return invalid(what, where,
+                   "its dense form " + toString(shape) + " is too large",
+                   "give the model without it");
+  int64_t count = elementCount(values.shape);
+  bool numbered = indices.shape == std::vector<int64_t>{count};
+  if (values.shape.size() != 1 || indices.type != manifest::I64 ||
+      (!numbered && indices.shape != std::vector<int64_t>{count, rank}))
+    return invalid(what, where,
+                   "expected " + std::to_string(count) +
+                       " int64 indices, one or " + std::to_string(rank) +
+                       " numbers each, but got " + toString(indices.shape));
+  auto storage = std::make_shared<std::string>(bytes, '\0');
+  size_t size = byteSize(values.type);
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t place = 0, part = 0;
+    for (int64_t d = 0; d < (numbered ? 1 : rank); ++d) {
+      int64_t limit = numbered ? int64_t(bytes / size) : shape[d];
+      std::memcpy(&part,
+                  indices.data + (numbered ? i : i * rank + d) * sizeof(part),
+                  sizeof(part));
+      if (part < 0 || part >= limit)
+        return invalid(what, where,
+                       "index " + std::to_string(part) + " is out of range");
+      place = place * limit + part;
+    }
+    std::memcpy(storage->data() + place * size, values.data + i * size, size);
+  }
+  out->type = values.type;
+  out->shape = std::move(shape);
+  out->data = storage->data();
+  out->owner = storage;
+  return {};
+}
+
 Status dist::parseOnnxTensor(std::string_view bytes, const std::string &where,
                              std::string *name, HostArray *out) {
   onnx::TensorProto tensor;

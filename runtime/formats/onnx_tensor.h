@@ -19,6 +19,7 @@ namespace dist {
 
 namespace onnx {
 class ModelProto;
+class SparseTensorProto;
 class TensorProto;
 } // namespace onnx
 
@@ -49,6 +50,11 @@ Status takeOnnxTensor(onnx::TensorProto &tensor, ExternalFiles *files,
 Status takeOnnxInitializer(onnx::TensorProto &tensor, int number,
                            const RawElements &raw, ExternalFiles *files,
                            const std::string &where, HostArray *out);
+
+/// The dense form of a sparse one (coordinates of its elements, or their
+/// numbers in row-major order).
+Status takeOnnxSparse(onnx::SparseTensorProto &sparse, ExternalFiles *files,
+                      const std::string &where, HostArray *out);
 
 /// A file that holds one TensorProto (`.pb`).
 Status parseOnnxTensor(std::string_view bytes, const std::string &where,

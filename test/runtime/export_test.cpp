@@ -130,6 +130,138 @@ TEST_F(ExportTest, ShardsBecomeADeviceConfiguration) {
   EXPECT_EQ(spec.sharded_dim(0).simple_sharding(0).num_shards(), 3);
 }
 
+/// The model with an If node, both of whose branches have an initializer, and a
+/// Constant node.
+static onnx::ModelProto makeBranches(const char *then, const char *other) {
+  onnx::ModelProto model = makeModel();
+  onnx::NodeProto *choice = model.mutable_graph()->add_node();
+  choice->set_op_type("If");
+  choice->add_output("z");
+  for (const char *name : {then, other}) {
+    onnx::ModelProto branch;
+    addWeight(branch, name, {1, 2, 3});
+    onnx::NodeProto *use = branch.mutable_graph()->add_node();
+    use->set_op_type("Neg");
+    use->add_input(name);
+    use->add_output("negative");
+    branch.mutable_graph()->add_output()->set_name("negative");
+    onnx::AttributeProto *attribute = choice->add_attribute();
+    attribute->set_name(name);
+    attribute->set_type(5);
+    *attribute->mutable_g() = branch.graph();
+  }
+  onnx::NodeProto *constant = model.mutable_graph()->add_node();
+  constant->set_op_type("Constant");
+  constant->add_output("c");
+  onnx::ModelProto holder;
+  addWeight(holder, "", {1, 2, 3});
+  onnx::AttributeProto *attribute = constant->add_attribute();
+  attribute->set_name("value");
+  *attribute->mutable_t() = holder.graph().initializer(0);
+  return model;
+}
+
+/// Gives `value` three times for every name.
+static VariableReader giveAll(float value) {
+  return [value](const std::string &, Tensor *out) {
+    out->type = manifest::F32;
+    out->shape = {3};
+    out->data.resize(3 * sizeof(float));
+    for (int i = 0; i < 3; ++i)
+      std::memcpy(out->data.data() + i * sizeof(float), &value, sizeof(float));
+    return Status();
+  };
+}
+
+static float firstOf(const onnx::TensorProto &tensor) {
+  float value = 0;
+  EXPECT_GE(tensor.raw_data().size(), sizeof(float));
+  std::memcpy(&value, tensor.raw_data().data(), sizeof(float));
+  return value;
+}
+
+TEST_F(ExportTest, BranchesAndConstantsTakeNewWeights) {
+  ASSERT_TRUE(
+      writeFile(model, makeBranches("u", "v").SerializeAsString()).ok());
+  std::vector<std::string> trained = {"u", "c"};
+  ASSERT_TRUE(writeOnnxSkeleton(model, trained, skeleton).ok());
+  ASSERT_TRUE(
+      writeOnnxModel(skeleton, giveAll(9), result, {}, 1, false, trained).ok());
+  onnx::ModelProto read = readBack(result);
+  // The Constant node is an initializer now.
+  ASSERT_EQ(read.graph().node_size(), 2);
+  ASSERT_EQ(read.graph().initializer_size(), 3);
+  EXPECT_EQ(read.graph().initializer(2).name(), "c");
+  EXPECT_EQ(firstOf(read.graph().initializer(2)), 9);
+  const onnx::NodeProto &choice = read.graph().node(1);
+  EXPECT_EQ(firstOf(choice.attribute(0).g().initializer(0)), 9);
+  EXPECT_EQ(choice.attribute(1).g().initializer(0).float_data(0), 1);
+}
+
+TEST_F(ExportTest, BranchesOfEqualNamesAreApart) {
+  ASSERT_TRUE(
+      writeFile(model, makeBranches("u", "u").SerializeAsString()).ok());
+  ASSERT_TRUE(writeOnnxSkeleton(model, {"u.2"}, skeleton).ok());
+  ASSERT_TRUE(
+      writeOnnxModel(skeleton, giveAll(9), result, {}, 1, false, {"u.2"}).ok());
+  onnx::ModelProto read = readBack(result);
+  const onnx::NodeProto &choice = read.graph().node(1);
+  EXPECT_EQ(choice.attribute(0).g().initializer(0).float_data(0), 1);
+  const onnx::GraphProto &second = choice.attribute(1).g();
+  EXPECT_EQ(firstOf(second.initializer(0)), 9);
+  EXPECT_EQ(second.node(0).input(0), "u.2");
+  EXPECT_EQ(second.node(0).output(0), second.output(0).name());
+}
+
+TEST_F(ExportTest, CopiesWithinBranches) {
+  ASSERT_TRUE(
+      writeFile(model, makeBranches("u", "v").SerializeAsString()).ok());
+  ASSERT_TRUE(writeOnnxSkeleton(model, {"u", "w"}, skeleton,
+                                {{"w", "u", "negative", 0}})
+                  .ok());
+  onnx::ModelProto read = readBack(skeleton);
+  const onnx::GraphProto &branch = read.graph().node(1).attribute(0).g();
+  ASSERT_EQ(branch.initializer_size(), 2);
+  EXPECT_EQ(branch.node(0).input(0), "w");
+  // A copy that nothing reads would leave its use tied, without a word.
+  Status status = writeOnnxSkeleton(model, {"u", "w"}, skeleton,
+                                    {{"w", "u", "nowhere", 0}});
+  EXPECT_NE(status.message().find("no node 'nowhere' that reads 'u'"),
+            std::string::npos)
+      << status.message();
+}
+
+TEST_F(ExportTest, ATrainedVariableWithoutAPlaceIsAnError) {
+  std::string other = folder + ".none.onnx";
+  for (const char *name : {"table", "nowhere"}) {
+    Status status = writeOnnxModel(skeleton, give({4, 5, 6}), other, {}, 1,
+                                   false, {"weight", name});
+    EXPECT_NE(status.message().find("no place for the trained variable '" +
+                                    std::string(name) + "'"),
+              std::string::npos)
+        << status.message();
+    std::shared_ptr<const FileBytes> file;
+    EXPECT_FALSE(FileBytes::open(other, &file).ok());
+  }
+}
+
+TEST_F(ExportTest, WhatWasSparseIsWrittenDense) {
+  onnx::ModelProto sparse = makeModel();
+  onnx::ModelProto holder;
+  addWeight(holder, "s", {5});
+  auto *tensor = sparse.mutable_graph()->add_sparse_initializer();
+  *tensor->mutable_values() = holder.graph().initializer(0);
+  tensor->add_dims(3);
+  ASSERT_TRUE(writeFile(model, sparse.SerializeAsString()).ok());
+  ASSERT_TRUE(writeOnnxSkeleton(model, {"s"}, skeleton).ok());
+  ASSERT_TRUE(
+      writeOnnxModel(skeleton, giveAll(9), result, {}, 1, false, {"s"}).ok());
+  onnx::ModelProto read = readBack(result);
+  EXPECT_EQ(read.graph().sparse_initializer_size(), 0);
+  ASSERT_EQ(read.graph().initializer_size(), 3);
+  EXPECT_EQ(firstOf(read.graph().initializer(2)), 9);
+}
+
 TEST_F(ExportTest, WrongSizeIsAnError) {
   std::string other = folder + ".none.onnx";
   Status status = writeOnnxModel(skeleton, give({4, 5}), other);

@@ -11,6 +11,7 @@
 #include "dialects/Dist/IR/Microbatch.h"
 #include "dialects/Dist/IR/Stage.h"
 #include "dialects/Graph/IR/Graph.h"
+#include "dialects/Graph/Import/Importer.h"
 #include "mlir/IR/Verifier.h"
 #include "mlir/Bytecode/BytecodeWriter.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -161,7 +162,29 @@ LogicalResult Compilation::loadTrained() {
   return takeModuleBatch();
 }
 
+/// Whether there is something to train. Why not the import has noted.
+static LogicalResult checkTrainable(ModuleOp module, const Options &options) {
+  auto variables = module.getOps<graph::VariableOp>();
+  if (options.losses.empty() || !options.inputGradients.empty() ||
+      llvm::any_of(variables, [](graph::VariableOp variable) {
+        return variable.getTrainable();
+      }))
+    return success();
+  std::string why = "none of its variables is trained";
+  if (auto notes = module->getAttrOfType<ArrayAttr>(graph::kNotes))
+    for (auto note : notes.getAsRange<StringAttr>())
+      if (note.getValue().starts_with("not trained: "))
+        why = note.str();
+  return emitError(module.getLoc())
+         << "cannot train the model (" << options.model << "): " << why
+         << (StringRef(why).contains("--train")
+                 ? ""
+                 : "; see dist-run info, and --train REGEX");
+}
+
 LogicalResult Compilation::train() {
+  if (failed(checkTrainable(*module, options)))
+    return failure();
   TrainPipelineOptions train;
   fillTrainOptions(train);
   if (failed(runPipeline([&](OpPassManager &pm) {

@@ -194,6 +194,10 @@ static Status writeOnnx(const std::string &package,
                         const manifest::Manifest &manifest,
                         const GlobalReader &read, const std::string &target) {
   DIST_RETURN_IF_ERROR(checkSkeleton(package, manifest, target));
+  std::vector<std::string> trained;
+  for (const manifest::Variable &variable : manifest.variables())
+    if (variable.trainable() && !variable.model_name().empty())
+      trained.push_back(variable.model_name());
   return writeOnnxModel(
       package + "/" + kOnnxSkeletonName,
       [&](const std::string &name, Tensor *value) {
@@ -206,7 +210,7 @@ static Status writeOnnx(const std::string &package,
                              "the package has no variable '" + name + "'");
       },
       target, findShards(manifest), rankCount(manifest.mesh()),
-      /*durable=*/true);
+      /*durable=*/true, trained);
 }
 
 Status writeModel(HeldPackage &package, Session &session,

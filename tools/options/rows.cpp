@@ -175,7 +175,9 @@ static void addTrainingOptions(Table &table, Options &o) {
   table.number("--weight-decay", "decoupled weight decay", false,
                [&](double x) { o.weightDecay = x; });
   table.usedBy("fit bench info");
-  table.text("--train", "REGEX", "variables to train, whatever the rule says",
+  table.text("--train", "REGEX",
+             "variables to train, whatever the rule says, and weights that the "
+             "file has in Constant nodes",
              &o.trainRegex);
   table.text("--freeze", "REGEX", "variables not to train", &o.freezeRegex);
   table.text(

@@ -28,13 +28,6 @@ using namespace mlir::dist::graph;
 
 using Dims = SmallVector<int64_t, 2>;
 
-static const std::string &keyOf(const onnx::NodeProto &node) {
-  for (const std::string &output : node.output())
-    if (!output.empty())
-      return output;
-  return node.name();
-}
-
 //===----------------------------------------------------------------------===//
 // The batch in a shape
 //===----------------------------------------------------------------------===//
@@ -127,7 +120,7 @@ OnnxModel::listBatchDims(ShapeUse use, Value x, ArrayRef<int64_t> shape) {
 }
 
 FailureOr<int64_t> OnnxModel::enterPlace(Dims dims) {
-  const std::string &key = keyOf(*proto);
+  const std::string &key = ::dist::keyOfOnnxNode(*proto);
   auto [place, isNew] = plan->places.try_emplace(key);
   if (isNew)
     plan->names.push_back(key);
@@ -139,7 +132,7 @@ FailureOr<int64_t> OnnxModel::enterPlace(Dims dims) {
 }
 
 FailureOr<int64_t> OnnxModel::lookUpPlace(int64_t rank) {
-  auto place = plan->places.find(keyOf(*proto));
+  auto place = plan->places.find(::dist::keyOfOnnxNode(*proto));
   if (place == plan->places.end())
     return -1;
   int64_t dim = place->second.dims[place->second.chosen];
@@ -208,7 +201,7 @@ LogicalResult OnnxModel::followExamples(Operation *before) {
     if (!combines)
       return fail("it would combine or choose among the examples of a batch");
     if (plan->combines.empty())
-      plan->combines = keyOf(*proto);
+      plan->combines = ::dist::keyOfOnnxNode(*proto);
     for (Value result : op->getResults())
       if (result.getType() == (*holder).getType())
         for (ExampleDim row : llvm::to_vector(tracker->find(*holder)))
@@ -222,9 +215,10 @@ LogicalResult OnnxModel::followExamples(Operation *before) {
   for (const std::string &input : proto->input())
     if (auto known = placesOf.find(input); known != placesOf.end())
       places.insert(known->second.begin(), known->second.end());
-  if (auto own = plan->places.find(keyOf(*proto));
+  if (auto own = plan->places.find(::dist::keyOfOnnxNode(*proto));
       own != plan->places.end() && own->second.dims.size() > 1)
-    places.insert(llvm::find(plan->names, keyOf(*proto)) - plan->names.begin());
+    places.insert(llvm::find(plan->names, ::dist::keyOfOnnxNode(*proto)) -
+                  plan->names.begin());
   if (!places.empty())
     for (const std::string &output : proto->output())
       placesOf[output] = places;
@@ -241,7 +235,7 @@ bool OnnxModel::takeNextPlace() {
     if (auto known = placesOf.find(name); known != placesOf.end())
       places.insert(known->second.begin(), known->second.end());
   if (failedNode)
-    if (auto own = llvm::find(plan->names, keyOf(*failedNode));
+    if (auto own = llvm::find(plan->names, ::dist::keyOfOnnxNode(*failedNode));
         own != plan->names.end())
       places.insert(own - plan->names.begin());
   for (unsigned number : llvm::reverse(places)) {

@@ -55,16 +55,27 @@ LogicalResult OnnxModel::parse(StringRef bytes,
 LogicalResult OnnxModel::check() {
   if (model.graph().output_size() == 0)
     return error("cannot import the model", "it has no output");
+  ::dist::nameOnnxBranchesApart(model.mutable_graph());
   sortNodes();
   if (failed(selectOutputs()))
     return failure();
   dropUnreadOutputs();
-  if (failed(loadOpsets()) ||
-      failed(loadInitializers(*model.mutable_graph())) ||
+  if (failed(loadOpsets()))
+    return failure();
+  findConstantWeights();
+  if (failed(loadInitializers(*model.mutable_graph())) ||
       failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()) ||
       failed(untie()))
     return failure();
   trainability = findTrainable(model.graph(), initializers);
+  ::dist::forEachOnnxGraph(model.mutable_graph(), [&](onnx::GraphProto *graph) {
+    for (const onnx::SparseTensorProto &sparse : graph->sparse_initializer())
+      if (auto found = trainability.find(sparse.values().name());
+          found != trainability.end()) {
+        found->second.trainable = false;
+        found->second.why = "sparse in the file";
+      }
+  });
   describeSharing();
   if (failed(applyRegexes()))
     return failure();
@@ -109,6 +120,21 @@ LogicalResult OnnxModel::loadInitializer(onnx::TensorProto &tensor, int index) {
     mlir::emitError(fileLocation) << status.message();
     return failure();
   }
+  return addInitializer(name, array);
+}
+
+LogicalResult OnnxModel::loadSparse(onnx::SparseTensorProto &sparse) {
+  ::dist::HostArray array;
+  ::dist::Status status =
+      ::dist::takeOnnxSparse(sparse, files.get(), path, &array);
+  if (status.ok())
+    return addInitializer(sparse.values().name(), array);
+  mlir::emitError(fileLocation) << status.message();
+  return failure();
+}
+
+LogicalResult OnnxModel::addInitializer(const std::string &name,
+                                        const ::dist::HostArray &array) {
   if (!isSaneShape(array.shape))
     return error("cannot import the model",
                  "initializer '" + name + "' is too large");
@@ -131,6 +157,9 @@ LogicalResult OnnxModel::loadInitializers(onnx::GraphProto &graph) {
   for (int i = 0; i < graph.initializer_size(); ++i)
     if (failed(
             loadInitializer(*graph.mutable_initializer(i), isWhole ? i : -1)))
+      return failure();
+  for (onnx::SparseTensorProto &sparse : *graph.mutable_sparse_initializer())
+    if (failed(loadSparse(sparse)))
       return failure();
   for (onnx::NodeProto &node : *graph.mutable_node())
     for (onnx::AttributeProto &attribute : *node.mutable_attribute())

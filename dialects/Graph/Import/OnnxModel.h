@@ -12,6 +12,7 @@
 #include "dialects/Graph/Import/OnnxNode.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/formats/external_files.h"
+#include "runtime/formats/onnx_branches.h"
 #include "runtime/formats/onnx_copies.h"
 #include "runtime/formats/onnx_tensor.h"
 #include "llvm/ADT/StringExtras.h"
@@ -84,6 +85,11 @@ private:
   LogicalResult loadOpsets();
   LogicalResult loadInitializers(onnx::GraphProto &graph);
   LogicalResult loadInitializer(onnx::TensorProto &tensor, int index);
+  LogicalResult loadSparse(onnx::SparseTensorProto &sparse);
+  LogicalResult addInitializer(const std::string &name,
+                               const ::dist::HostArray &array);
+  /// Float tensors of Constant nodes that would be trained as initializers.
+  void findConstantWeights();
   LogicalResult selectOutputs();
   void dropUnreadOutputs();
   void sortNodes();
@@ -169,6 +175,9 @@ private:
   /// Initializers that cannot be read, and why: an error only when used.
   llvm::StringMap<std::string> badInitializers;
   llvm::StringMap<Trainability> trainability;
+  /// Constant nodes that hold a parameter, in the file's order: its name, and
+  /// of what.
+  std::vector<std::pair<std::string, std::string>> constantWeights;
   /// Copies of initializers: what they are of, and how to make them again.
   llvm::StringMap<std::string> untiedFrom;
   SmallVector<Attribute> untied;

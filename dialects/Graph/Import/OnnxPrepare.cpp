@@ -151,8 +151,9 @@ std::vector<bool> OnnxModel::findLiveNodes() const {
 static void dropOutputs(onnx::GraphProto &graph,
                         const llvm::StringSet<> &read) {
   for (onnx::NodeProto &node : *graph.mutable_node()) {
+    const std::string key = ::dist::keyOfOnnxNode(node);
     for (int i = 1; i < node.output_size(); ++i)
-      if (!read.contains(node.output(i)))
+      if (node.output(i) != key && !read.contains(node.output(i)))
         node.mutable_output(i)->clear();
     for (onnx::AttributeProto &attribute : *node.mutable_attribute())
       if (attribute.has_g())
@@ -161,8 +162,8 @@ static void dropOutputs(onnx::GraphProto &graph,
 }
 
 /// Outputs that nobody reads are not asked for: some change what a node does
-/// (a batch norm's, of training mode). The first stays, by which nodes are
-/// found again.
+/// (a batch norm's, of training mode). The first that is given stays, by which
+/// nodes are found again.
 void OnnxModel::dropUnreadOutputs() {
   std::vector<bool> live = findLiveNodes();
   llvm::StringSet<> read;

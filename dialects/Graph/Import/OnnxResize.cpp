@@ -319,7 +319,7 @@ static LogicalResult importResize(OnnxNode &n) {
                                  sizes = SmallVector<double>();
   if (succeeded(scales) && n.has(3)) {
     sizes = floatsOf(n, 3);
-    if (succeeded(sizes) && sizes->size() == axes.size()) {
+    if (succeeded(sizes) && n.batchFrom && sizes->size() == axes.size()) {
       SmallVector<int64_t> whole(n.shapeOf(n.in(0)));
       for (auto [size, axis] : llvm::zip(*sizes, axes))
         whole[axis] = int64_t(size);

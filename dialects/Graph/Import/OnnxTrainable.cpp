@@ -14,9 +14,10 @@
 // only change its form, repeat it, put several together or take parts of it.
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/Import/OnnxNode.h"
+#include "dialects/Graph/Import/OnnxModel.h"
 #include "runtime/formats/convert.h"
 #include "runtime/formats/file.h"
+#include "llvm/Support/Regex.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -337,6 +338,40 @@ void mlir::dist::graph::forEachNode(
         forEachNode(attribute.g(), visit);
     visit(node);
   }
+}
+
+void OnnxModel::findConstantWeights() {
+  llvm::StringMap<::dist::HostArray> constants;
+  std::vector<std::string> names;
+  ::dist::forEachOnnxGraph(model.mutable_graph(), [&](onnx::GraphProto *graph) {
+    for (onnx::NodeProto &node : *graph->mutable_node()) {
+      const onnx::TensorProto *tensor = ::dist::findOnnxConstant(&node);
+      if (!tensor || tensor->dims_size() == 0 ||
+          !::dist::isFloat(::dist::fromOnnxType(tensor->data_type())))
+        continue;
+      onnx::TensorProto copy = *tensor;
+      ::dist::HostArray array;
+      // What is wrong with one is said where it is imported.
+      if (::dist::takeOnnxTensor(copy, files.get(), path, &array).ok() &&
+          constants.try_emplace(node.output(0), array).second)
+        names.push_back(node.output(0));
+    }
+  });
+  llvm::StringMap<Trainability> weights =
+      findTrainable(model.graph(), constants);
+  llvm::Regex regex(options.trainRegex);
+  bool asked = !options.trainRegex.empty() && regex.isValid();
+  for (const std::string &name : names)
+    if (auto found = weights.find(name);
+        found->second.trainable && !(asked && regex.match(name)))
+      constantWeights.push_back({name, found->second.why});
+  if (asked)
+    ::dist::liftOnnxConstants(
+        model.mutable_graph(), [&](const std::string &name) {
+          auto found = weights.find(name);
+          return found != weights.end() && found->second.trainable &&
+                 regex.match(name);
+        });
 }
 
 llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(

@@ -83,7 +83,7 @@ public:
       own.insert(resolve(node.input(i)));
       all += resolve(node.input(i)).str() + '\n';
     }
-    return (own.size() == 4 ? all : node.output(0) + '\n') +
+    return (own.size() == 4 ? all : ::dist::keyOfOnnxNode(node) + '\n') +
            std::to_string(input);
   }
 
@@ -116,7 +116,7 @@ void OnnxModel::untieStatistics(
         untiedFrom[known->second] = from;
       }
       if (known->second != from)
-        copies.push_back({known->second, from, node.output(0), i});
+        copies.push_back({known->second, from, ::dist::keyOfOnnxNode(node), i});
     }
 }
 
@@ -131,12 +131,15 @@ LogicalResult OnnxModel::untie() {
     taken.insert(entry.getKey());
   for (const onnx::ValueInfoProto &input : model.graph().input())
     taken.insert(input.name());
+  // The model's outputs, and its branches'.
   llvm::StringSet<> ofModel;
-  for (const onnx::ValueInfoProto &output : model.graph().output())
-    ofModel.insert(output.name());
-  for (const onnx::NodeProto &node : model.graph().node())
-    for (const std::string &output : node.output())
-      taken.insert(output);
+  ::dist::forEachOnnxGraph(model.mutable_graph(), [&](onnx::GraphProto *graph) {
+    for (const onnx::ValueInfoProto &output : graph->output())
+      ofModel.insert(output.name());
+    for (const onnx::NodeProto &node : graph->node())
+      for (const std::string &output : node.output())
+        taken.insert(output);
+  });
 
   std::vector<::dist::OnnxCopy> copies;
   llvm::StringMap<unsigned> uses;
@@ -149,48 +152,60 @@ LogicalResult OnnxModel::untie() {
   };
   auto nameCopy = [&](const onnx::NodeProto &node, StringRef from) {
     std::string stem = from.str() + "." +
-                       (node.name().empty() ? node.output(0) : node.name()),
+                       (node.name().empty() ? ::dist::keyOfOnnxNode(node)
+                                            : node.name()),
                 name = stem;
     for (unsigned n = 2; !taken.insert(name).second; ++n)
       name = stem + "." + std::to_string(n);
     return name;
   };
-  for (const onnx::NodeProto &node : model.graph().node()) {
+  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
     if (node.op_type() != "Identity" || node.input_size() != 1 ||
         node.output_size() != 1 || ofModel.contains(node.output(0)))
-      continue;
+      return;
     auto known = initializers.find(node.input(0));
     if (known == initializers.end() || !::dist::isFloat(known->second.type))
-      continue;
+      return;
     const std::string &name = node.output(0), &from = node.input(0);
     bool wanted = asked && (regex.match(name) || regex.match(from));
     if (wanted || (isParameterName(name) && isUniform(known->second))) {
       matched |= wanted;
       copyOf(name, from, name, -1);
     }
-  }
+  });
   // Every use after the first.
-  for (const onnx::NodeProto &node : model.graph().node())
+  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+    const std::string &key = ::dist::keyOfOnnxNode(node);
     for (int i = 0; asked && i < node.input_size(); ++i) {
       const std::string &from = node.input(i);
       auto known = initializers.find(from);
       if (known == initializers.end() || !::dist::isFloat(known->second.type) ||
-          node.output_size() == 0 || node.op_type() == "Identity" ||
-          !regex.match(from))
+          key.empty() || node.op_type() == "Identity" || !regex.match(from))
         continue;
       if (uses[from]++ == 0)
         continue;
       matched = true;
-      copyOf(nameCopy(node, from), from, node.output(0), i);
+      copyOf(nameCopy(node, from), from, key, i);
     }
+  });
   if (asked && !matched)
     return error("bad --untie '" + options.untieRegex + "'",
                  "it matches no initializer that several nodes use",
                  "see dist-run info for those that are shared");
-  ::dist::addOnnxCopies(copies, model.mutable_graph());
+  auto apply = [&](const std::vector<::dist::OnnxCopy> &some) {
+    ::dist::Status status =
+        ::dist::addOnnxCopies(some, path, model.mutable_graph());
+    if (status.ok())
+      return success();
+    mlir::emitError(fileLocation) << status.message();
+    return failure();
+  };
+  if (failed(apply(copies)))
+    return failure();
   std::vector<::dist::OnnxCopy> ofStatistics;
   untieStatistics(nameCopy, ofStatistics);
-  ::dist::addOnnxCopies(ofStatistics, model.mutable_graph());
+  if (failed(apply(ofStatistics)))
+    return failure();
   copies.insert(copies.end(), ofStatistics.begin(), ofStatistics.end());
   for (const ::dist::OnnxCopy &copy : copies)
     untied.push_back(storage.getArrayAttr(
@@ -265,20 +280,29 @@ void OnnxModel::listFrozen() {
       used.insert(input);
   });
   std::string several, single;
-  // In the file's order.
-  for (const onnx::TensorProto &tensor : model.graph().initializer()) {
-    auto found = trainability.find(tensor.name());
+  auto list = [&](const std::string &name) {
+    auto found = trainability.find(name);
     if (found == trainability.end() || found->second.trainable ||
-        found->second.group != "parameter" || !used.contains(tensor.name()) ||
+        found->second.group != "parameter" || !used.contains(name) ||
         found->second.byUser)
-      continue;
-    const ::dist::HostArray &array = initializers.find(tensor.name())->second;
+      return;
+    const ::dist::HostArray &array = initializers.find(name)->second;
     bool isNumber = ::dist::elementCount(array.shape) == 1;
-    std::string &list = isNumber ? single : several;
-    list += (list.empty() ? "'" : ", '") + tensor.name() + "'";
+    std::string &names = isNumber ? single : several;
+    names += (names.empty() ? "'" : ", '") + name + "'";
     if (!isNumber)
-      list += " (" + found->second.why + ")";
-  }
+      names += " (" + found->second.why + ")";
+  };
+  // In the file's order.
+  ::dist::forEachOnnxGraph(model.mutable_graph(), [&](onnx::GraphProto *graph) {
+    for (const onnx::TensorProto &tensor : graph->initializer())
+      list(tensor.name());
+    for (const onnx::SparseTensorProto &sparse : graph->sparse_initializer())
+      list(sparse.values().name());
+  });
+  for (const auto &[name, why] : constantWeights)
+    several += (several.empty() ? "'" : ", '") + name +
+               "' (in a Constant node; " + why + ")";
   if (several.empty() && single.empty())
     return;
   notes.push_back("not trained: " + several +
