@@ -257,12 +257,25 @@ std::optional<ElementRange> RowPlaces::computeRange(Value value) {
 }
 
 std::optional<ElementRange> RowPlaces::findRange(Value value) {
-  auto known = ranges.find(value);
-  if (known != ranges.end())
-    return known->second;
-  std::optional<ElementRange> range = computeRange(value);
-  ranges[value] = range;
-  return range;
+  // Operands first, from a list: a chain of ops may be longer than the stack.
+  SmallVector<Value> open = {value};
+  while (!open.empty()) {
+    Value next = open.back();
+    Operation *op = next.getDefiningOp();
+    size_t before = open.size();
+    if (op && !ranges.contains(next) &&
+        typeOf(next).getNumElements() <= kMostElements)
+      llvm::copy_if(op->getOperands(), std::back_inserter(open),
+                    [&](Value operand) { return !ranges.contains(operand); });
+    if (open.size() > before)
+      continue;
+    open.pop_back();
+    if (ranges.contains(next))
+      continue;
+    std::optional<ElementRange> range = computeRange(next);
+    ranges[next] = range;
+  }
+  return ranges[value];
 }
 
 //===----------------------------------------------------------------------===//

@@ -189,7 +189,7 @@ void CompileCache::open() {
 
 bool CompileCache::withdraw(const std::string &path) {
   FolderLock lock;
-  if (lock.take(path, FolderLock::Kind::Owner) == FolderLock::Answer::Others)
+  if (FolderLock::isOthers(lock.take(path, FolderLock::Kind::Owner)))
     return false;
   // At once and as a whole: others must not find what is left of it.
   ScratchFolder gone;
@@ -311,8 +311,7 @@ bool CompileCache::find(std::string *package, FolderLock *use,
     return false;
   // Others: it is being removed.
   FolderLock::Answer answer = use->take(found, FolderLock::Kind::Use);
-  if (answer == FolderLock::Answer::Gone ||
-      answer == FolderLock::Answer::Others)
+  if (answer == FolderLock::Answer::Gone || FolderLock::isOthers(answer))
     return false;
   // One process finds out when it loads them, and compiles again. Of several
   // none can: the others have the package already, or wait for it.
@@ -395,8 +394,7 @@ std::string CompileCache::keep(const std::string &package,
   }
   // It is no longer there: what was made here will do.
   FolderLock::Answer answer = use->take(target, FolderLock::Kind::Use);
-  return answer == FolderLock::Answer::Gone ||
-                 answer == FolderLock::Answer::Others
+  return answer == FolderLock::Answer::Gone || FolderLock::isOthers(answer)
              ? ""
              : target;
 }

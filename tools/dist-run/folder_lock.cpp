@@ -30,9 +30,9 @@ FolderLock::Answer FolderLock::take(const std::string &path, Kind kind) {
   else if (fstat(file, &locked) != 0 || lstat(path.c_str(), &named) != 0 ||
            named.st_dev != locked.st_dev || named.st_ino != locked.st_ino)
     answer = Answer::Gone;
-  // Another user's is none to take.
+  // Also what is just made, where the file system gives it to another.
   else if (locked.st_uid != geteuid())
-    answer = Answer::Others;
+    answer = Answer::Foreign;
   if (answer != Answer::Locked)
     release();
   return answer;

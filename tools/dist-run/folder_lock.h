@@ -27,10 +27,15 @@ public:
   };
   enum class Answer {
     Locked,
-    Others, // have it in a way that excludes this one
-    Gone,   // there is no such folder, or no more
-    NoLocks // the file system has none
+    Others,  // have it in a way that excludes this one
+    Foreign, // it is another user's, none to take
+    Gone,    // there is no such folder, or no more
+    NoLocks  // the file system has none
   };
+  /// Whether it is others' to use, or to remove.
+  static bool isOthers(Answer answer) {
+    return answer == Answer::Others || answer == Answer::Foreign;
+  }
 
   FolderLock() = default;
   FolderLock(FolderLock &&other) noexcept

@@ -29,10 +29,12 @@ Status HeldPackage::hold(const std::string &path) {
   for (auto item = fs::recursive_directory_iterator(folder, error);
        !error && item != fs::recursive_directory_iterator();
        item.increment(error)) {
-    if (item->is_directory(error))
+    // What else lies there is no part of a package; to open a pipe would wait.
+    std::error_code other;
+    if (!item->is_regular_file(other))
       continue;
     const fs::path name = item->path();
-    int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC);
+    int descriptor = ::open(name.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (descriptor < 0)
       return cannotHold(name, std::strerror(errno));
     File file;

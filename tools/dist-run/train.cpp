@@ -233,7 +233,9 @@ static Settings describeRun(const Options &options, const Dataset &data,
   Settings more = {
       {"validation data",
        validation ? number(validation->examples()) + " examples" : "none"},
-      {"--epochs", number(options.epochsGiven ? options.epochs : 0)},
+      {"--epochs", options.epochsGiven || options.steps == 0
+                       ? number(options.epochs)
+                       : "not given"},
       {"--steps", number(options.steps)},
       {"--steps-per-epoch", number(options.stepsPerEpoch)},
       {"--steps-per-launch", number(options.stepsPerLaunch)},

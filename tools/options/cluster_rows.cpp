@@ -55,11 +55,12 @@ void addClusterOptions(Table &table, Options &o) {
              "keeps what the store holds in this file, so that a coordinator "
              "that is started again goes on with it (default: in memory)",
              &o.journal);
-  table.usedBy("fit evaluate predict bench");
+  table.usedBy("fit evaluate predict bench info status");
   table.text("--task", "TYPE:INDEX",
              "which of its tasks this process is, if the cluster does not "
              "say, as worker:0",
              &o.task);
+  table.usedBy("fit evaluate predict bench");
   table.number("--start-timeout",
                "seconds that the workers wait for each other at the start; 0: "
                "however long it takes (default 300)",
@@ -73,7 +74,7 @@ void addClusterOptions(Table &table, Options &o) {
       [&](const std::string &given) {
         return parseCommunicator(given, &o.usesMpi);
       });
-  table.usedBy("fit");
+  table.usedBy("fit evaluate");
   table.value("--metrics-port", "[HOST:]PORT",
               "the chief of a cluster answers http://HOST:PORT/metrics in "
               "Prometheus' text format; HOST: this machine's address to listen "
@@ -82,6 +83,7 @@ void addClusterOptions(Table &table, Options &o) {
               [&](const std::string &given) {
                 return parseMetricsPort(given, &o.metricsHost, &o.metricsPort);
               });
+  table.usedBy("fit");
   table.flag("--elastic",
              "goes on when workers are lost: those that are left take their "
              "part of the batch, from a state that each has in memory; the "

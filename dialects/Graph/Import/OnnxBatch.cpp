@@ -147,8 +147,11 @@ FailureOr<int64_t> OnnxModel::findBatchDim(ShapeUse use, Value x,
   if (failed(dims))
     return failure();
   FailureOr<int64_t> dim = enterPlace(*dims);
-  if (tracker->find(x).empty() && succeeded(dim))
-    madeDim = *dim;
+  // A shape of fewer dims is that of a result's last ones.
+  if (tracker->find(x).empty() && succeeded(dim) && *dim >= 0)
+    madeDim = *dim + (use == ShapeUse::Repeat
+                          ? std::max<int64_t>(0, rankOf(x) - shape.size())
+                          : 0);
   return dim;
 }
 
@@ -207,7 +210,8 @@ LogicalResult OnnxModel::followExamples(Operation *before) {
         for (ExampleDim row : llvm::to_vector(tracker->find(*holder)))
           (void)tracker->add(result, row); // it may have it already
   }
-  if (madeDim >= 0 && outputs[0])
+  if (madeDim >= 0 && outputs[0] && madeDim < rankOf(outputs[0]) &&
+      shapeOf(outputs[0])[madeDim] % batchTo == 0)
     (void)tracker->add(outputs[0],
                        {unsigned(madeDim),
                         shapeOf(outputs[0])[madeDim] / batchTo}); // it is new
@@ -242,6 +246,10 @@ bool OnnxModel::takeNextPlace() {
     BatchPlan::Place &place = plan->places[plan->names[number]];
     if (place.chosen + 1 < place.dims.size()) {
       ++place.chosen;
+      // What failed with the earlier choice may be right with this one.
+      for (unsigned later : places)
+        if (later > number)
+          plan->places[plan->names[later]].chosen = 0;
       return true;
     }
   }
@@ -269,11 +277,15 @@ findUnusualSize(const onnx::GraphProto &graph,
   return 1009;
 }
 
+static constexpr int kMostAttempts = 32;
+
 void OnnxModel::planBatch(StringRef bytes, std::shared_ptr<const void> owner) {
   if (!batchFrom)
     return;
   ImportOptions unusual = options;
   unusual.batchSize = findUnusualSize(model.graph(), initializers);
+  // Each attempt is a whole import: as many as a person waits for.
+  int attempts = 0;
   for (std::string first;;) {
     std::string text;
     ScopedDiagnosticHandler collect(getContext(), [&](Diagnostic &diagnostic) {
@@ -296,7 +308,7 @@ void OnnxModel::planBatch(StringRef bytes, std::shared_ptr<const void> owner) {
     }
     if (first.empty())
       first = text;
-    if (!other.takeNextPlace()) {
+    if (++attempts == kMostAttempts || !other.takeNextPlace()) {
       planError = first;
       return;
     }

@@ -4,7 +4,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/Import/OnnxNode.h"
+#include <cmath>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -87,6 +89,12 @@ static LogicalResult importMod(OnnxNode &n) {
   Value rem = n.binary<RemOp>(x, y);
   if (cStyle || n.elementOf(x).isUnsignedInteger())
     return n.out(rem);
+  // By a positive number without a choice, so that it is seen to be below it.
+  if (auto type = dyn_cast<IntegerType>(n.elementOf(x)))
+    if (std::optional<double> number = findSplat(y);
+        number && *number > 0 &&
+        2 * *number <= std::exp2(double(type.getWidth()) - 1))
+      return n.out(n.binary<RemOp>(n.add(rem, y), y));
   Value zero = n.scalar(0, n.elementOf(x));
   Value wrong = n.compare(ComparePredicate::NE,
                           n.compare(ComparePredicate::LT, rem, zero),

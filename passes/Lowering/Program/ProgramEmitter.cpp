@@ -289,9 +289,8 @@ DictionaryAttr Emitter::describePeak() {
 void Emitter::orderFinalCopies() {
   struct Copy {
     Storage from, to;
-    bool reads(const Storage &other) const {
-      return from.kind == Storage::Argument && from.number == other.number;
-    }
+    int64_t argument = -1; // that it reads, as itself or as a peer's part
+    bool reads(const Storage &other) const { return argument == other.number; }
   };
   SmallVector<Copy> pending;
   llvm::DenseMap<int64_t, int64_t> readers; // by argument, of those pending
@@ -307,8 +306,10 @@ void Emitter::orderFinalCopies() {
       emitted(one);
       continue;
     }
-    if (one.from.kind == Storage::Argument)
-      ++readers[one.from.number];
+    const Storage &whole =
+        layout.storages[layout.wholeOf(layout.storageIndex[copy.from])];
+    if (whole.kind == Storage::Argument)
+      ++readers[one.argument = whole.number];
     pending.push_back(one);
   }
   while (!pending.empty()) {
@@ -319,8 +320,8 @@ void Emitter::orderFinalCopies() {
         continue;
       }
       emitted(copy);
-      if (copy.from.kind == Storage::Argument)
-        --readers[copy.from.number];
+      if (copy.argument >= 0)
+        --readers[copy.argument];
     }
     if (blocked.size() == pending.size()) {
       const Storage freed = blocked.front().to;
@@ -329,6 +330,7 @@ void Emitter::orderFinalCopies() {
           Storage kept = addToArena(copy.from.bytes);
           finalCopies.push_back({copy.from, kept});
           copy.from = kept;
+          copy.argument = -1;
         }
       readers[freed.number] = 0;
     }

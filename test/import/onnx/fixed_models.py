@@ -36,6 +36,15 @@ def one(*parts, steps=6):
     return model(*parts, value(11, "x", [1, steps, 3]), value(12, "y", [steps, 3]))
 
 
+def recurrent(bias, *parts):
+    """At a batch of 1, of a state `h0` that is made."""
+    return model(*parts, node("Transpose", ["x"], ["t"], perm=[1, 0, 2]),
+                 node("LSTM", ["t", "w", "r", bias, "", "h0", "h0"], ["", "h", ""], hidden_size=4),
+                 node("Squeeze", ["h", "zero"], ["y"]), tensor("zero", [1], [0], "q"),
+                 tensor("w", [1, 16, 8], numbers(128)), tensor("r", [1, 16, 4], numbers(64)),
+                 value(11, "x", [1, 5, 8]), value(12, "y", [1, 4]))
+
+
 def four(*parts):
     """At a batch of 4: `x` and what `made` holds, four of something."""
     return model(*parts, tensor("dims", [2], [4, 3], "q"), tensor("zero", [1], [0], "q"),
@@ -66,6 +75,18 @@ MODELS = {
         node("ConstantOfShape", ["dims"], ["made"]), node("Unsqueeze", ["x", "zero"], ["u"]),
         node("Concat", ["u", "made"], ["y"], axis=0), tensor("dims", [3], [2, 4, 3], "q"),
         tensor("zero", [1], [0], "q"), value(11, "x", [4, 3]), value(12, "y", [3, 4, 3])),
+    # A shape of fewer dims than what is repeated; and one of a bias beside that of the state.
+    "state-low": lambda: recurrent("", node("Expand", ["c", "s"], ["h0"]), tensor("c", [1, 1, 4], numbers(4)), tensor("s", [2], [1, 4], "q")),
+    "state-and-bias": lambda: recurrent(
+        "b", node("ConstantOfShape", ["s"], ["h0"]), node("ConstantOfShape", ["d"], ["b"]),
+        tensor("s", [3], [1, 1, 4], "q"), tensor("d", [2], [1, 32], "q")),
+    # The place before the first largest, or the last, of each example, as classifiers of sequences take it.
+    "place-before": lambda: model(
+        node("ArgMax", ["s"], ["a"], axis=1, keepdims=0), node("Sub", ["a", "one"], ["b"]), node("Mod", ["b", "five"], ["p"]),
+        node("Add", ["begin", "p"], ["at"]), node("Reshape", ["x", "rows"], ["r"]), node("Gather", ["r", "at"], ["h"], axis=0),
+        node("MatMul", ["h", "w"], ["y"]), tensor("one", [], [1], "q"), tensor("five", [], [5], "q"),
+        tensor("begin", [4], [0, 5, 10, 15], "q"), tensor("rows", [2], [-1, 3], "q"), tensor("w", [3, 2], numbers(6)),
+        value(11, "x", [4, 5, 3]), value(11, "s", [4, 5]), value(12, "y", [4, 2])),
     # Examples that meet where the file's model has one.
     "squeezed": lambda: one(node("Squeeze", ["x"], ["s"]), node("Softmax", ["s"], ["y"], "attend", axis=0)),
     "first": lambda: one(node("Gather", ["x", "zero"], ["y"], "pick", axis=0), tensor("zero", [], [0], "q")),

@@ -108,3 +108,17 @@ func.func @returned(%w: tensor<64xf32> {graph.role = "variable", graph.variable 
   %e = rt.call @grad(%w) : (tensor<64xf32>) -> tensor<64xf32>
   return %s, %e : tensor<32xf32>, tensor<64xf32>
 }
+
+// A slice that another variable takes is copied before the variable changes.
+// CHECK-LABEL: rt.program @kept
+// CHECK: %[[S:.+]] = rt.publish all_slice
+// CHECK: %[[E:.+]] = rt.arena
+// CHECK: rt.launch @grad(%[[W:.+]], %[[E]])
+// CHECK: rt.copy %[[S]] to %{{.+}} bytes 128
+// CHECK: rt.copy %[[E]] to %[[W]] bytes 256
+func.func @kept(%w: tensor<64xf32> {graph.role = "variable", graph.variable = @w}, %p: tensor<32xf32> {graph.role = "variable", graph.variable = @p})
+    -> (tensor<64xf32> {graph.role = "variable", graph.variable = @w}, tensor<32xf32> {graph.role = "variable", graph.variable = @p}) {
+  %s = dist.all_slice %w over @mesh ["data"] {dims = array<i64: 0>, reason = "r", origin = "o"} : (tensor<64xf32>) -> tensor<32xf32>
+  %e = rt.call @grad(%w) : (tensor<64xf32>) -> tensor<64xf32>
+  return %e, %s : tensor<64xf32>, tensor<32xf32>
+}
