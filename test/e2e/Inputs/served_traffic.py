@@ -3,7 +3,7 @@ step's messages, beside what dist-opt --explain says before. The runs' differenc
 is in both. With --data of one word file words.npy, whose examples are one batch, the rows that a step looks up are those it numbers.
 
 Framing, which --explain leaves out: a part that travels whole begins at a multiple of 64 bytes; the numbers of rows are counted, part
-by part, in 8 bytes; a push is answered by 16 bytes; a worker reports each step to the chief, in 32 bytes and 8 of the loss's metric.
+by part, in 8 bytes; a push is answered by 16 bytes; a worker reports each step to the chief, in 32 bytes and 16 of the loss's metric.
 """
 import json
 import os
@@ -18,7 +18,7 @@ split = words.index("--data")
 cluster = ["--strategy", "parameter-server", "--workers", str(workers), "--servers", str(servers), *flags]
 program = [*words[:split], *cluster]
 few, many = 3, 8
-ANSWER, REPORT, NUMBER = 16, 40, 8
+ANSWER, REPORT, NUMBER = 16, 48, 8
 
 
 def counted(steps):
