@@ -254,8 +254,8 @@ int main(int argc, char **argv) {
     for (size_t i = 1; i < arguments.size(); ++i) {
       MLIRContext context(MLIRContext::Threading::DISABLED);
       int errors = 0;
-      ScopedDiagnosticHandler count(&context, [&](Diagnostic &) {
-        ++errors;
+      ScopedDiagnosticHandler count(&context, [&](Diagnostic &diagnostic) {
+        errors += diagnostic.getSeverity() == DiagnosticSeverity::Error;
         return success();
       });
       ImportOptions options;
