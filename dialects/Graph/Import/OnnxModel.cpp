@@ -324,10 +324,15 @@ LogicalResult OnnxModel::applyRegexes() {
     std::string problem;
     if (!regex.isValid(problem))
       return error("bad --" + option + " '" + text + "'", problem);
-    bool any = false;
+    bool any = false, statistics = false;
     for (auto &entry : trainability) {
       if (!regex.match(entry.getKey()))
         continue;
+      // Statistics are moved by what passes: no gradient is for them to take.
+      if (train && entry.second.group == "buffer") {
+        statistics = true;
+        continue;
+      }
       any = true;
       entry.second.trainable = train;
       entry.second.byUser = true;
@@ -335,7 +340,10 @@ LogicalResult OnnxModel::applyRegexes() {
     }
     return any ? success()
                : error("bad --" + option + " '" + text + "'",
-                       "it matches no variable of the model");
+                       statistics
+                           ? "it matches moving statistics alone, which no "
+                             "gradient changes"
+                           : "it matches no variable of the model");
   };
   if (failed(apply("train", options.trainRegex, true)))
     return failure();
