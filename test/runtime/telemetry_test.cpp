@@ -258,12 +258,13 @@ TEST_F(TelemetryTest, TracesAreOfEachRanksLastSteps) {
   auto launch = [](int first, int count) {
     std::vector<TraceEvent> events;
     for (int rank : {0, 1}) {
-      for (double at = first; at < first + count; ++at) {
+      for (int step = first; step < first + count; ++step) {
+        const double at = step;
         events.push_back({rank, "train_step", "step", at, at + 0.9});
         events.push_back({rank, "kernel", "kernel", at + 0.1, at + 0.5});
       }
-      for (double at = first; at < first + count; ++at)
-        events.push_back({rank, "op 1", "started", at + 0.2, at + 0.3});
+      for (int step = first; step < first + count; ++step)
+        events.push_back({rank, "op 1", "started", step + 0.2, step + 0.3});
     }
     return events;
   };
