@@ -14,8 +14,7 @@
 #ifndef TOOLS_DIST_RUN_PRESENT_CHIEF_H
 #define TOOLS_DIST_RUN_PRESENT_CHIEF_H
 
-#include "runtime/cluster/socket.h"
-#include "runtime/core/status.h"
+#include "tools/dist-run/child_pipe.h"
 #include <sys/types.h>
 
 namespace dist::tools {
@@ -30,7 +29,7 @@ public:
   pid_t take() const;
 
 private:
-  cluster::Socket heard, told;
+  ChildPipe pipe;
 };
 
 /// In a worker that has become the chief. Without such a launcher, nothing.

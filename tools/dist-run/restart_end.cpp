@@ -5,47 +5,25 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/restart_end.h"
-#include <cerrno>
-#include <cstdlib>
-#include <cstring>
-#include <fcntl.h>
 #include <memory>
 #include <poll.h>
-#include <sys/stat.h>
-#include <unistd.h>
 
 namespace dist::tools {
 
 /// Where the chief finds the number of its end.
 static constexpr char kVariable[] = "DIST_RUN_RESTART_END";
 
-Status RestartEnd::open() {
-  int ends[2];
-  if (pipe2(ends, O_CLOEXEC) != 0)
-    return Status::error(StatusCode::Unavailable, "cannot make a pipe",
-                         "for the chief", std::strerror(errno));
-  heard = cluster::Socket(ends[0]);
-  told = cluster::Socket(ends[1]);
-  return Status();
-}
+Status RestartEnd::open() { return pipe.open(0, "for the chief"); }
 
 void RestartEnd::giveToChild() const {
-  if (heard.get() < 0)
-    return;
-  fcntl(heard.get(), F_SETFD, 0);
-  setenv(kVariable, std::to_string(heard.get()).c_str(), 1);
+  ChildPipe::giveToChild(pipe.heard, kVariable);
 }
 
 std::function<bool()> takeRestartEnd() {
-  const char *given = std::getenv(kVariable);
-  char *end = nullptr;
-  const long number = given ? std::strtol(given, &end, 10) : -1;
-  struct stat found = {};
-  if (!given || end == given || *end || number <= STDERR_FILENO ||
-      fstat(int(number), &found) != 0 || !S_ISFIFO(found.st_mode))
+  const int end = ChildPipe::take(kVariable);
+  if (end < 0)
     return nullptr;
-  fcntl(int(number), F_SETFD, FD_CLOEXEC);
-  auto heard = std::make_shared<cluster::Socket>(int(number));
+  auto heard = std::make_shared<cluster::Socket>(end);
   return [heard] {
     pollfd polled{heard->get(), POLLIN, 0};
     return poll(&polled, 1, 0) == 1 && (polled.revents & POLLHUP);

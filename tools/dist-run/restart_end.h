@@ -13,8 +13,7 @@
 #ifndef TOOLS_DIST_RUN_RESTART_END_H
 #define TOOLS_DIST_RUN_RESTART_END_H
 
-#include "runtime/cluster/socket.h"
-#include "runtime/core/status.h"
+#include "tools/dist-run/child_pipe.h"
 #include <functional>
 
 namespace dist::tools {
@@ -26,10 +25,10 @@ public:
   /// In the process that is to become the chief, behind its fork.
   void giveToChild() const;
   /// All workers have ended, and none is started again.
-  void tell() { told = cluster::Socket(); }
+  void tell() { pipe.told = cluster::Socket(); }
 
 private:
-  cluster::Socket heard, told;
+  ChildPipe pipe;
 };
 
 /// The chief's: whether its launcher has told it so. Null: it was not launched
