@@ -6,7 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "test/runtime/checkpoint_fixture.h"
 #include "runtime/checkpoint/followed_states.h"
-#include "runtime/formats/file_system.h"
+#include "test/runtime/passing_files.h"
 #include <fstream>
 
 using namespace dist;
@@ -16,64 +16,22 @@ namespace {
 
 /// The system's files, but that something happens as one of a name is looked
 /// at, once.
-class WatchedFiles : public FileSystem {
+class WatchedFiles : public test::PassingFiles {
 public:
   explicit WatchedFiles(std::string name, std::function<void()> happens)
-      : name(std::move(name)), happens(std::move(happens)),
-        system(fileSystem()) {
-    setFileSystem(this);
-  }
-  ~WatchedFiles() override { setFileSystem(nullptr); }
+      : name(std::move(name)), happens(std::move(happens)) {}
 
   int status(const std::string &path, struct stat *out,
              bool followsLinks) override {
     if (happens && fs::path(path).filename() == name)
       std::exchange(happens, nullptr)();
-    return system.status(path, out, followsLinks);
+    return PassingFiles::status(path, out, followsLinks);
   }
-  int open(const std::string &path, int flags, mode_t mode) override {
-    return system.open(path, flags, mode);
-  }
-  int openTemporary(std::string *path) override {
-    return system.openTemporary(path);
-  }
-  ssize_t write(int file, const void *data, size_t size) override {
-    return system.write(file, data, size);
-  }
-  ssize_t readAt(int file, void *to, size_t size, off_t at) override {
-    return system.readAt(file, to, size, at);
-  }
-  int sync(int file) override { return system.sync(file); }
-  int close(int file) override { return system.close(file); }
-  int status(int file, struct stat *out) override {
-    return system.status(file, out);
-  }
-  int lock(int file) override { return system.lock(file); }
-  std::string host() override { return system.host(); }
-  std::string drawBytes(size_t count) override {
-    return system.drawBytes(count);
-  }
-  std::unique_ptr<Beside> runBeside(std::function<void()> work) override {
-    return system.runBeside(std::move(work));
-  }
-  int rename(const std::string &from, const std::string &to,
-             unsigned flags) override {
-    return system.rename(from, to, flags);
-  }
-  int remove(const std::string &path) override { return system.remove(path); }
-  void removeAll(const std::string &path) override { system.removeAll(path); }
-  std::error_code makeFolders(const std::string &path) override {
-    return system.makeFolders(path);
-  }
-  std::vector<std::string> list(const std::string &path) override {
-    return system.list(path);
-  }
-  int64_t process() override { return system.process(); }
+  using PassingFiles::status;
 
 private:
   std::string name;
   std::function<void()> happens;
-  FileSystem &system;
 };
 
 struct FollowedStatesTest : CheckpointTest {

@@ -4,8 +4,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/formats/file_system.h"
 #include "test/runtime/checkpoint_processes_fixture.h"
+#include "test/runtime/passing_files.h"
 
 namespace dist::test {
 namespace {
@@ -16,60 +16,20 @@ constexpr double kTimeout = 0.5; // of collectives
 constexpr auto kStall = 1500ms;
 
 /// The system's files; one call of one thread takes long.
-class SlowFiles final : public FileSystem {
+class SlowFiles final : public PassingFiles {
 public:
   enum class Call { None, Sync, List };
-  SlowFiles() : system(fileSystem()) { setFileSystem(this); }
-  ~SlowFiles() override { setFileSystem(nullptr); }
-
   /// The next such call of this thread.
   static void slow(Call call) { next = call; }
   std::atomic<int> stalls{0};
 
-  int open(const std::string &path, int flags, mode_t mode) override {
-    return system.open(path, flags, mode);
-  }
-  int openTemporary(std::string *path) override {
-    return system.openTemporary(path);
-  }
-  ssize_t write(int file, const void *data, size_t size) override {
-    return system.write(file, data, size);
-  }
-  ssize_t readAt(int file, void *to, size_t size, off_t at) override {
-    return system.readAt(file, to, size, at);
-  }
   int sync(int file) override {
     stall(Call::Sync);
-    return system.sync(file);
-  }
-  int close(int file) override { return system.close(file); }
-  int status(int file, struct stat *out) override {
-    return system.status(file, out);
-  }
-  int status(const std::string &path, struct stat *out, bool follows) override {
-    return system.status(path, out, follows);
-  }
-  int lock(int file) override { return system.lock(file); }
-  int rename(const std::string &from, const std::string &to,
-             unsigned flags) override {
-    return system.rename(from, to, flags);
-  }
-  int remove(const std::string &path) override { return system.remove(path); }
-  void removeAll(const std::string &path) override { system.removeAll(path); }
-  std::error_code makeFolders(const std::string &path) override {
-    return system.makeFolders(path);
+    return PassingFiles::sync(file);
   }
   std::vector<std::string> list(const std::string &folder) override {
     stall(Call::List);
-    return system.list(folder);
-  }
-  int64_t process() override { return system.process(); }
-  std::string host() override { return system.host(); }
-  std::string drawBytes(size_t count) override {
-    return system.drawBytes(count);
-  }
-  std::unique_ptr<Beside> runBeside(std::function<void()> work) override {
-    return system.runBeside(std::move(work));
+    return PassingFiles::list(folder);
   }
 
 private:
@@ -82,7 +42,6 @@ private:
   }
 
   static thread_local Call next;
-  FileSystem &system;
 };
 thread_local SlowFiles::Call SlowFiles::next = SlowFiles::Call::None;
 using Call = SlowFiles::Call;
