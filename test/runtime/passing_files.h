@@ -1,5 +1,4 @@
-//===- passing_files.h - The system's files, passed on ------*- C++ -*-===//
-//-*-===//
+//===- passing_files.h - Files, passed on ---------------------*- C++ -*-===//
 //
 // Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
