@@ -7,7 +7,7 @@
 #include "runtime/checkpoint/index.h"
 #include "runtime/checkpoint/state.h"
 #include "runtime/formats/file.h"
-#include <nlohmann/json.hpp>
+#include "runtime/formats/json.h"
 
 namespace dist {
 
@@ -43,7 +43,7 @@ std::string toText(const SavedFile &file) {
                 {"bytes", file.bytes},
                 {"header_crc32", file.headerCrc},
                 {"parts", std::move(parts)}};
-  return entry.dump(-1, ' ', false, json::error_handler_t::replace);
+  return jsonText(entry);
 }
 
 static bool readPart(const json &item, SavedPart *out) {
@@ -107,7 +107,7 @@ static bool readFile(const json &entry, SavedFile *out) {
 }
 
 bool fromText(const std::string &text, SavedFile *out) {
-  return readFile(json::parse(text, nullptr, false), out);
+  return readFile(parseJson(text), out);
 }
 
 Status writeIndex(const std::string &folder,
@@ -132,7 +132,7 @@ Status readIndex(const std::string &folder, uint32_t crc,
   std::string_view text = bytes->bytes();
   if (crc32Of(text) != crc)
     return wrong("the checksum of index.json is wrong");
-  json root = json::parse(text.begin(), text.end(), nullptr, false);
+  json root = parseJson(text);
   if (!root.is_object() || !root.contains("files") || !root["files"].is_array())
     return wrong("index.json is malformed");
   for (const json &entry : root["files"])

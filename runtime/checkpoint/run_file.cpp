@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/run_file.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/json.h"
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <string_view>
 
 namespace dist {
@@ -19,8 +19,7 @@ RunFile readRunFile(const std::string &folder) {
   std::shared_ptr<const FileBytes> bytes;
   if (!FileBytes::open(folder + "/run.json", &bytes).ok())
     return file;
-  std::string_view text = bytes->bytes();
-  json root = json::parse(text.begin(), text.end(), nullptr, false);
+  json root = parseJson(bytes->bytes());
   auto word = [&](const char *key, std::string *out) {
     if (root.contains(key) && root[key].is_string())
       *out = root[key].get<std::string>();
@@ -48,9 +47,8 @@ Status writeRunFile(const std::string &folder, const RunFile &file) {
                {"host", file.host}};
   if (file.ended)
     root["ended"] = true;
-  DIST_RETURN_IF_ERROR(writeFile(
-      folder + "/run.json",
-      root.dump(1, ' ', false, json::error_handler_t::replace) + "\n", true));
+  DIST_RETURN_IF_ERROR(
+      writeFile(folder + "/run.json", jsonText(root, 1) + "\n", true));
   return flushToDisk(folder);
 }
 

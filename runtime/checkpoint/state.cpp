@@ -7,9 +7,9 @@
 #include "runtime/checkpoint/state.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/file_system.h"
+#include "runtime/formats/json.h"
 #include <cerrno>
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 namespace dist {
@@ -219,11 +219,6 @@ static bool fromJson(const json &content, StateHeader *header) {
   return reader.ok();
 }
 
-/// The text whose checksum is kept. Names that are no UTF-8 must not throw.
-static std::string textOf(const json &content) {
-  return content.dump(-1, ' ', false, json::error_handler_t::replace);
-}
-
 Status writeHeader(const std::string &folder, const StateHeader &header) {
   json content = toJson(header.training);
   content["version"] = kVersion;
@@ -237,10 +232,8 @@ Status writeHeader(const std::string &folder, const StateHeader &header) {
     content["accumulate"] = *header.accumulate;
   if (header.groups)
     content["groups"] = *header.groups;
-  json file = {{"state", content}, {"crc32", crc32Of(textOf(content))}};
-  return writeFile(
-      folder + "/state.json",
-      file.dump(1, ' ', false, json::error_handler_t::replace) + "\n", true);
+  json file = {{"state", content}, {"crc32", crc32Of(jsonText(content))}};
+  return writeFile(folder + "/state.json", jsonText(file, 1) + "\n", true);
 }
 
 Status damagedState(const std::string &folder, const std::string &why) {
@@ -263,14 +256,13 @@ Status readHeader(const std::string &folder, StateHeader *out, bool *damaged) {
   std::shared_ptr<const FileBytes> bytes;
   DIST_RETURN_IF_ERROR(openStateFile(folder, "state.json", &bytes, damaged));
   *damaged = true;
-  std::string_view text = bytes->bytes();
-  json file = json::parse(text.begin(), text.end(), nullptr, false);
+  json file = parseJson(bytes->bytes());
   if (!file.is_object() || !file.contains("state") ||
       !file["state"].is_object() || !file.contains("crc32") ||
       !file["crc32"].is_number_unsigned())
     return wrong("state.json is malformed");
   const json &content = file["state"];
-  if (crc32Of(textOf(content)) != file["crc32"].get<uint64_t>())
+  if (crc32Of(jsonText(content)) != file["crc32"].get<uint64_t>())
     return wrong("the checksum of state.json is wrong");
   auto version = content.find("version");
   if (version == content.end() || !version->is_number_integer())

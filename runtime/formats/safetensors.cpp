@@ -6,11 +6,11 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/safetensors.h"
 #include "runtime/formats/file_system.h"
+#include "runtime/formats/json.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -82,7 +82,7 @@ static Status parseHeader(std::string_view header, uint64_t dataBytes,
                           std::map<std::string, TensorView> *table,
                           std::map<std::string, int64_t> *offsets,
                           std::map<std::string, std::string> *notes) {
-  json root = json::parse(header.begin(), header.end(), nullptr, false);
+  json root = parseJson(header);
   if (!root.is_object())
     return damaged(where, "its header is no JSON object");
   for (auto &[name, item] : root.items()) {
@@ -304,8 +304,7 @@ Status SafetensorsWriter::finish(bool durable, SafetensorsSums *sums) {
                           {"data_offsets", {offset, end}}};
     offset = end;
   }
-  std::string text =
-      header.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = jsonText(header);
   // The data start at a multiple of 64, so that mapped views are aligned.
   text.resize((text.size() + 8 + 63) / 64 * 64 - 8, ' ');
   uint64_t size = text.size();

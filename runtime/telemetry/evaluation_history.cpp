@@ -6,8 +6,8 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/telemetry/evaluation_history.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/json.h"
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 namespace dist {
@@ -16,7 +16,7 @@ using nlohmann::json;
 
 /// Which state a line is of; false: it is no such line.
 static bool readRow(std::string_view line, EvaluationRow *out) {
-  json row = json::parse(line.begin(), line.end(), nullptr, false);
+  json row = parseJson(line);
   auto number = [&](const char *key, int64_t *to) {
     auto found = row.find(key);
     if (found == row.end() || !found->is_number_integer())

@@ -5,8 +5,8 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/telemetry/rows.h"
+#include "runtime/formats/json.h"
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <fmt/format.h>
 
 namespace dist {
@@ -17,10 +17,7 @@ std::string jsonNumber(double value) {
 std::string jsonNumber(float value) {
   return std::isfinite(value) ? fmt::format("{}", value) : "null";
 }
-std::string jsonString(const std::string &text) {
-  return nlohmann::json(text).dump(-1, ' ', false,
-                                   nlohmann::json::error_handler_t::replace);
-}
+std::string jsonString(const std::string &text) { return jsonText(text); }
 
 std::string toJson(const StepRow &row) {
   // Seconds are a measurement: six digits, for lines that stay readable.

@@ -8,11 +8,11 @@
 #include "runtime/core/event.pb.h"
 #include "runtime/formats/crc32c.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/json.h"
 #include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <fcntl.h>
-#include <nlohmann/json.hpp>
 #include <fmt/format.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -68,8 +68,7 @@ Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
         break;
       std::string_view line = text.substr(0, end);
       text.remove_prefix(end + 1);
-      auto row =
-          nlohmann::json::parse(line.begin(), line.end(), nullptr, false);
+      nlohmann::json row = parseJson(line);
       if (!row.is_object())
         continue;
       if (row.contains("step") && row["step"].is_number_integer())

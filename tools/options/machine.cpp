@@ -8,9 +8,9 @@
 #include "runtime/core/near_word.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/text_file.h"
+#include "runtime/formats/json.h"
 #include <algorithm>
 #include <cstdlib>
-#include <nlohmann/json.hpp>
 #include <sys/stat.h>
 
 namespace dist::tools {
@@ -77,7 +77,7 @@ Status readMachineFigures(const std::string &given, MachineFigures *out) {
     return wrong("no such file");
   std::string text;
   DIST_RETURN_IF_ERROR(readText(path, &text));
-  auto json = nlohmann::json::parse(text, nullptr, /*allow_exceptions=*/false);
+  nlohmann::json json = parseJson(text);
   if (!json.is_object())
     return wrong("it is no JSON object");
   std::vector<std::string> known;
@@ -112,7 +112,7 @@ Status writeMachineFigures(const std::string &given,
   for (size_t at = path.find('/', 1); at != std::string::npos;
        at = path.find('/', at + 1))
     mkdir(path.substr(0, at).c_str(), 0777);
-  return writeFile(path, json.dump(2) + "\n");
+  return writeFile(path, jsonText(json, 2) + "\n");
 }
 
 } // namespace dist::tools
