@@ -6,7 +6,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   # ccache can share precompiled headers that hold no time.
   add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:SHELL:-Xclang -fno-pch-timestamp>")
 endif()
-add_compile_options(-Wall -Wextra -Wno-unused-parameter)
+# With threads, whatever is linked: precompiled headers hold for one way.
+add_compile_options(-Wall -Wextra -Wno-unused-parameter -pthread)
 if(DIST_SANITIZE)
   # What is undefined fails a test instead of only being printed.
   add_compile_options(-fsanitize=${DIST_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer -g1)
@@ -42,17 +43,44 @@ macro(dist_use_mlir)
   include(AddMLIR)
   include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
   add_definitions(${LLVM_DEFINITIONS})
+  dist_add_precompiled(MLIRLibrary MLIRPrecompiled.h -fPIC ${dist_mlir_flags})
+  dist_add_precompiled(MLIRProgram MLIRPrecompiled.h -fPIE ${dist_mlir_flags})
+endmacro()
+
+# MLIR's package is built without exceptions; ours throws none across it.
+set(dist_mlir_flags -fno-exceptions -Wno-redundant-move)
+
+# dist_add_precompiled(NAME HEADER FLAGS...): a header of this folder, once for all
+# targets that are compiled with these flags. A macro: definitions of the caller's
+# folder hold for it.
+macro(dist_add_precompiled name header)
   if(DIST_ENABLE_PCH)
-    file(WRITE ${CMAKE_BINARY_DIR}/pch/pch.cpp "")
-    add_library(DistPCH OBJECT ${CMAKE_BINARY_DIR}/pch/pch.cpp)
-    dist_mlir_options(DistPCH)
-    target_precompile_headers(DistPCH PRIVATE ${CMAKE_SOURCE_DIR}/tools/cmake/MLIRPrecompiled.h)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/${name}.cpp CONTENT "")
+    add_library(DistPCH${name} OBJECT ${CMAKE_BINARY_DIR}/pch/${name}.cpp)
+    set_target_properties(DistPCH${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+    target_compile_options(DistPCH${name} PRIVATE ${ARGN})
+    target_precompile_headers(DistPCH${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools/cmake/${header})
   endif()
 endmacro()
 
-function(dist_mlir_options target)
-  # MLIR's package is built without exceptions; ours throws none across it.
-  target_compile_options(${target} PRIVATE -fno-exceptions -Wno-redundant-move)
+# dist_precompiled(TARGET KIND): its C++ sources get the headers of MLIR, the Standard
+# library or, a program, of Tests with it.
+function(dist_precompiled target kind)
+  if(NOT DIST_ENABLE_PCH)
+    return()
+  endif()
+  get_target_property(type ${target} TYPE)
+  if(type STREQUAL "EXECUTABLE")
+    target_precompile_headers(${target} REUSE_FROM DistPCH${kind}Program)
+  else()
+    target_precompile_headers(${target} REUSE_FROM DistPCH${kind}Library)
+  endif()
+endfunction()
+
+# dist_mlir_target(TARGET): what is compiled against MLIR.
+function(dist_mlir_target target)
+  target_compile_options(${target} PRIVATE ${dist_mlir_flags})
+  dist_precompiled(${target} MLIR)
 endfunction()
 
 # dist_add_compiler_library(NAME SOURCES... [LINK LIBS...] [DEPENDS TARGETS...])
@@ -60,13 +88,10 @@ endfunction()
 function(dist_add_compiler_library name)
   cmake_parse_arguments(ARG "" "" "LINK;DEPENDS" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
-  dist_mlir_options(${name})
+  dist_mlir_target(${name})
   target_link_libraries(${name} PUBLIC ${ARG_LINK} MLIR LLVM)
   if(ARG_DEPENDS)
     add_dependencies(${name} ${ARG_DEPENDS})
-  endif()
-  if(DIST_ENABLE_PCH)
-    target_precompile_headers(${name} REUSE_FROM DistPCH)
   endif()
 endfunction()
 
@@ -91,6 +116,7 @@ function(dist_add_runtime_library name)
   cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
   add_library(${name} STATIC ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
+  dist_precompiled(${name} Standard)
 endfunction()
 
 # A test that hangs ends so many seconds after it began: ten times what the
@@ -106,11 +132,18 @@ function(dist_add_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${DIST_TEST_SECONDS})
 endfunction()
 
-# dist_add_gtest(NAME SOURCES... [LINK LIBS...])
+# dist_add_gtest(NAME SOURCES... [LINK LIBS...] [MLIR])
+# MLIR: it is compiled against MLIR, and linked with it.
 function(dist_add_gtest name)
-  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
+  if(ARG_MLIR)
+    dist_mlir_target(${name})
+    target_link_libraries(${name} PRIVATE MLIR LLVM)
+  else()
+    dist_precompiled(${name} Test)
+  endif()
   if("thread" IN_LIST DIST_SANITIZE)
     target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/test/sanitizers/libgomp_forks.cpp)
     target_link_libraries(${name} PRIVATE ${CMAKE_DL_LIBS})
