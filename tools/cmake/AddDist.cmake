@@ -50,18 +50,20 @@ endmacro()
 # MLIR's package is built without exceptions; ours throws none across it.
 set(dist_mlir_flags -fno-exceptions -Wno-redundant-move)
 
-# dist_add_precompiled(NAME HEADER FLAGS...): a header of this folder, once for all
-# targets that are compiled with these flags. A macro: definitions of the caller's
-# folder hold for it.
-macro(dist_add_precompiled name header)
-  if(DIST_ENABLE_PCH)
-    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/${name}.cpp CONTENT "")
-    add_library(DistPCH${name} OBJECT ${CMAKE_BINARY_DIR}/pch/${name}.cpp)
-    set_target_properties(DistPCH${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
-    target_compile_options(DistPCH${name} PRIVATE ${ARGN})
-    target_precompile_headers(DistPCH${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools/cmake/${header})
+# dist_add_precompiled(NAME HEADER FLAGS... [LINK LIBS...]): a header of this folder,
+# once for all targets that are compiled with these flags and libraries.
+function(dist_add_precompiled name header)
+  if(NOT DIST_ENABLE_PCH)
+    return()
   endif()
-endmacro()
+  cmake_parse_arguments(ARG "" "" "LINK" ${ARGN})
+  file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/pch/${name}.cpp CONTENT "")
+  add_library(DistPCH${name} OBJECT ${CMAKE_BINARY_DIR}/pch/${name}.cpp)
+  set_target_properties(DistPCH${name} PROPERTIES POSITION_INDEPENDENT_CODE OFF)
+  target_compile_options(DistPCH${name} PRIVATE ${ARG_UNPARSED_ARGUMENTS})
+  target_link_libraries(DistPCH${name} PRIVATE ${ARG_LINK})
+  target_precompile_headers(DistPCH${name} PRIVATE ${CMAKE_SOURCE_DIR}/tools/cmake/${header})
+endfunction()
 
 # dist_precompiled(TARGET KIND): its C++ sources get the headers of MLIR, the Standard
 # library or, a program, of Tests with it.
