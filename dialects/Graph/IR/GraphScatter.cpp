@@ -9,6 +9,7 @@
 // element of the result. They differ in how they compute its coordinates.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/IR/GraphComposite.h"
 #include "dialects/Graph/IR/GraphIndexSupport.h"
 
 using namespace mlir;
@@ -116,8 +117,8 @@ emitScatter(ScatterKind kind, OpBuilder &builder, Location loc,
 
 /// Cotangents of operand and updates; `gather` reads at the updates'
 /// coordinates, `scatter` is the op itself with another kind, operand and
-/// updates. Where several updates meet, those of set, mul, max and min are not
-/// defined (ONNX forbids duplicates there).
+/// updates. Several updates may meet at an element, but for those of set, which
+/// are not defined there.
 static LogicalResult differentiateScatter(
     Operation *op, ScatterKind kind, OpBuilder &builder, Value dy,
     ArrayRef<bool> wanted, SmallVectorImpl<Value> &cotangents,
@@ -147,17 +148,35 @@ static LogicalResult differentiateScatter(
   case ScatterKind::Mul:
     if (wanted[0])
       cotangents[0] = scatter(ScatterKind::Mul, dy, updates);
-    if (wanted[2])
-      cotangents[2] = gather(g.mul(dy, operand));
+    if (wanted[2]) {
+      // The product of the element and the other updates that it meets, as of a
+      // reduction: zeros are left out of it, and counted.
+      Value zero = g.like(updates, 0), isZero = equal(updates, zero);
+      Value safe = g.select(isZero, g.like(updates, 1), updates);
+      Value ones = g.convert(isZero, getElementTypeOrSelf(updates));
+      Value zeros = scatter(ScatterKind::Add, g.like(operand, 0), ones);
+      Value others = g.sub(gather(zeros), ones);
+      Value product = gather(scatter(ScatterKind::Mul, operand, safe));
+      Value slope = g.select(equal(others, zero), g.div(product, safe), zero);
+      cotangents[2] = g.mul(gather(dy), slope);
+    }
     break;
   case ScatterKind::Max:
   case ScatterKind::Min: {
+    // Equal ones share, as in a reduction; their count may be more than 16 bits
+    // hold.
+    Type element = getElementTypeOrSelf(operand),
+         wide = getStatisticsType(element);
     Value result = op->getResult(0);
+    Value isOld = equal(result, operand),
+          isNew = equal(gather(result), updates);
+    Value count = scatter(ScatterKind::Add, g.convert(isOld, wide),
+                          g.convert(isNew, wide));
+    Value share = g.convert(g.div(g.convert(dy, wide), count), element);
     if (wanted[0])
-      cotangents[0] = g.select(equal(result, operand), dy, g.like(dy, 0));
+      cotangents[0] = g.select(isOld, share, g.like(dy, 0));
     if (wanted[2])
-      cotangents[2] = g.select(equal(gather(result), updates), gather(dy),
-                               g.like(updates, 0));
+      cotangents[2] = g.select(isNew, gather(share), g.like(updates, 0));
     break;
   }
   }
