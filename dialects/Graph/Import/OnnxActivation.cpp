@@ -14,8 +14,10 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
-static Value isNegative(OnnxNode &n, Value x) {
-  return n.compare(ComparePredicate::LT, x, n.scalar(0, n.elementOf(x)));
+/// Where activations of two pieces are on the left one. Both agree at 0, but
+/// the derivative there is the left one's, as in PyTorch and TensorFlow.
+static Value isLeft(OnnxNode &n, Value x) {
+  return n.compare(ComparePredicate::LE, x, n.scalar(0, n.elementOf(x)));
 }
 Value mlir::dist::graph::clampTo(OnnxNode &n, Value x, double low,
                                  double high) {
@@ -32,7 +34,7 @@ static Value softplus(OnnxNode &n, Value x) {
 }
 
 static Value leakyRelu(OnnxNode &n, Value x, double alpha, double) {
-  return n.select(isNegative(n, x), n.mul(x, alpha), x);
+  return n.select(isLeft(n, x), n.mul(x, alpha), x);
 }
 /// alpha (e^(x / scale) - 1) where `chosen`; 0 elsewhere, for the branch that a
 /// select leaves out has its derivative multiplied by 0: that may be no
@@ -45,8 +47,8 @@ static Value expm1Where(OnnxNode &n, Value chosen, Value x, double alpha,
   return n.mul(n.unary<Expm1Op>(safe), alpha);
 }
 static Value elu(OnnxNode &n, Value x, double alpha, double) {
-  Value negative = isNegative(n, x);
-  return n.select(negative, expm1Where(n, negative, x, alpha), x);
+  Value left = isLeft(n, x);
+  return n.select(left, expm1Where(n, left, x, alpha), x);
 }
 static Value thresholdedRelu(OnnxNode &n, Value x, double alpha, double) {
   Type type = n.elementOf(x);
@@ -80,7 +82,7 @@ static LogicalResult importPRelu(OnnxNode &n) {
       n.commonShape(n.shapeOf(x), n.shapeOf(slope));
   if (failed(shape) || ArrayRef<int64_t>(*shape) != n.shapeOf(x))
     return n.fail("the slope's shape does not broadcast to the input's");
-  return n.out(n.select(isNegative(n, x), n.mul(x, slope), x));
+  return n.out(n.select(isLeft(n, x), n.mul(x, slope), x));
 }
 static LogicalResult importElu(OnnxNode &n) {
   return n.out(elu(n, n.in(0), n.floatAttr("alpha", 1), 0));
@@ -89,17 +91,14 @@ static LogicalResult importSelu(OnnxNode &n) {
   Value x = n.in(0);
   double alpha = n.floatAttr("alpha", 1.67326319217681884765625);
   double gamma = n.floatAttr("gamma", 1.05070102214813232421875);
-  // At 0 the derivative is the left one's, as in PyTorch.
-  Value negative =
-      n.compare(ComparePredicate::LE, x, n.scalar(0, n.elementOf(x)));
-  return n.out(
-      n.mul(n.select(negative, expm1Where(n, negative, x, alpha), x), gamma));
+  Value left = isLeft(n, x);
+  return n.out(n.mul(n.select(left, expm1Where(n, left, x, alpha), x), gamma));
 }
 static LogicalResult importCelu(OnnxNode &n) {
   Value x = n.in(0);
   double alpha = n.floatAttr("alpha", 1);
-  Value negative = isNegative(n, x);
-  return n.out(n.select(negative, expm1Where(n, negative, x, alpha, alpha), x));
+  Value left = isLeft(n, x);
+  return n.out(n.select(left, expm1Where(n, left, x, alpha, alpha), x));
 }
 static LogicalResult importThresholdedRelu(OnnxNode &n) {
   return n.out(thresholdedRelu(n, n.in(0), n.floatAttr("alpha", 1), 0));

@@ -185,6 +185,20 @@ def guarded():
         value(11, "x", ["n", 4]), value(12, "y", ["n", 77]), opset=20)
 
 
+def corners():
+    """Activations of two pieces, where both meet: all are of x times zeros."""
+    parts = [("LeakyRelu", ["a"], {"alpha": 0.25}), ("PRelu", ["a", "slope"], {}), ("Elu", ["a"], {"alpha": 0.5}),
+             ("Relu", ["a"], {})]
+    return model(
+        *[step for i, (op, inputs, more) in enumerate(parts) for step in (
+            node("Mul", ["x", f"w{i}"], [f"a{i}"]),
+            node(op, [f"a{i}" if name == "a" else name for name in inputs], [f"y{i}"], f"{op}{i}", **more))],
+        node("Sum", [f"y{i}" for i in range(len(parts))], ["y"]),
+        node("Constant", [], ["slope"], value_floats=[0.25]),
+        *[tensor(f"w{i}", [1], [0.0]) for i in range(len(parts))],
+        value(11, "x", ["n", 1]), value(12, "y", ["n", 1]))
+
+
 def unary(op, *extra, inputs=("x",), opset=17, **attributes):
     return model(node(op, inputs, ["y"], "n", **attributes), *extra,
                  value(11, "x", [2, 3]), value(12, "y", [2, 3]), opset=opset)
@@ -200,6 +214,7 @@ MODELS = {
     "stacked": stacked,
     "norms": norms,
     "guarded": guarded,
+    "corners": corners,
     "sharded": lambda: sharded(fc1=split("w1", (-1, 2)), fc2=split("h", (1, 2))),
     "sharded-many": lambda: sharded(fc1=split("w1", (1, 4))),
     "sharded-axis": lambda: sharded(fc1=split("w1", (2, 2))),
