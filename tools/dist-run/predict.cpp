@@ -75,6 +75,12 @@ static std::string batchAdvised(const std::string &text) {
   return text.substr(at, text.find_first_not_of("0123456789", at) - at);
 }
 
+/// Whether the compiler says that nothing in the model is a batch: it has no
+/// inputs, or only numbers or empty ones.
+static bool hasNoBatch(const std::string &text) {
+  return text.find("leave --batch-size out") != std::string::npos;
+}
+
 /// Compiles with the values that decide shapes, asking again for each that the
 /// compiler names.
 static Status makePredictor(const Options &options,
@@ -105,6 +111,11 @@ static Status makePredictor(const Options &options,
         guessed && !batch.empty()) {
       guessed = false;
       more.front() = "--batch-size=" + batch;
+      continue;
+    }
+    if (guessed && hasNoBatch(failure->text)) {
+      guessed = false;
+      more.erase(more.begin());
       continue;
     }
     const NamedInput *asked = askedFor(failure->text, inputs);

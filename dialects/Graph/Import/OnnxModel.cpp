@@ -240,7 +240,8 @@ LogicalResult OnnxModel::chooseBatch() {
     return error("cannot import the model",
                  "its inputs have no dim that a batch of " +
                      llvm::Twine(options.batchSize) + " could have",
-                 "export the model with a symbolic batch dim");
+                 "leave --batch-size out, or export the model with a symbolic "
+                 "batch dim");
   batchFrom = *first;
   batchTo = options.batchSize;
   if (!plan) {

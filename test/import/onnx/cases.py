@@ -173,6 +173,10 @@ def cases():
         yield "reduce_nothing_" + kind.lower(), 13 if kind == "Sum" else 18, [
             node("Reduce" + kind, ["n", "axes"], ["z"])], {
             "n": Array([2, 0, 3], []), "axes": Array([1], [1], "q")}, {"z": Array([2, 1, 3], [empty] * 6)}
+    # No input, none but a number, none with elements: nothing is a batch.
+    yield "no_input", 13, [node("Neg", ["w"], ["z"]), tensor("w", [2], [1.0, -2.0])], {}, {"z": Array([2], [-1.0, 2.0])}
+    yield "number", 13, [node("Neg", ["x"], ["z"])], {"x": Array([], [3.0])}, {"z": Array([], [-3.0])}
+    yield "nothing", 13, [node("Neg", ["n"], ["z"])], {"n": Array([0, 3], [])}, {"z": Array([0, 3], [])}
     yield "shape", 15, [node("Shape", ["x"], ["z"])], {"x": x}, {"z": Array([2], [2, 3], "q")}
     yield "concat_nothing", 13, [node("Concat", ["n", "x"], ["z"], axis=1)], {"n": Array([2, 0], []), "x": x}, {"z": x}
     yield "gather", 13, [node("Gather", ["x", "at"], ["z"], axis=1)], {"x": x, "at": Array([2], [2, -3], "q")}, {
