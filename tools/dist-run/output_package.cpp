@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/output_package.h"
+#include "runtime/checkpoint/values.h"
 #include "runtime/core/manifest_bytes.h"
 #include "runtime/core/digest.h"
 #include "runtime/core/package_files.h"
@@ -28,6 +29,15 @@ Status cannotWrite(const std::string &path, const std::string &why) {
                        "check the folder, its permissions and free space");
 }
 
+/// Under which name a trained value is in the package's weights; empty: it
+/// begins with the value that the manifest says. That was one number for all
+/// elements of zero biases, which after training are others.
+static std::string keyOf(const manifest::Variable &variable) {
+  return variable.weights_key().empty() && isOfModel(variable.group())
+             ? variable.name()
+             : variable.weights_key();
+}
+
 /// weights.safetensors of the package `from` with the values of now, in `to`.
 static Status writeValues(const std::string &from, const std::string &to,
                           const manifest::Manifest &manifest,
@@ -40,7 +50,7 @@ static Status writeValues(const std::string &from, const std::string &to,
   SafetensorsWriter writer(to + "/weights.safetensors");
   std::map<std::string, bool> written;
   for (int i = 0; i < manifest.variables_size(); ++i) {
-    const std::string &key = manifest.variables(i).weights_key();
+    const std::string key = keyOf(manifest.variables(i));
     if (key.empty() || written[key])
       continue;
     const auto &type = manifest.variables(i).global_type();
@@ -77,8 +87,10 @@ static Status writeServerValues(const std::string &from, const std::string &to,
     parts[part.name_there()] = &part;
   // What is no part of a variable is filled, or stays as it is in the old file.
   for (manifest::Variable &variable : *server.mutable_variables())
-    if (!parts.count(variable.name()))
+    if (!parts.count(variable.name())) {
       variable.clear_weights_key();
+      variable.clear_group();
+    }
   return writeValues(from, to, server, [&](int index, Tensor *out) {
     const manifest::ServerPart &part = *parts[server.variables(index).name()];
     Tensor whole;
@@ -98,9 +110,12 @@ static Status writeServerValues(const std::string &from, const std::string &to,
 }
 
 /// The manifests of a package whose weights are others than before.
-static Status writeDigests(const std::string &from, const std::string &to) {
+static Status writeManifests(const std::string &from, const std::string &to) {
   std::vector<std::string> variants;
   manifest::Manifest first;
+  std::unique_ptr<SafetensorsFile> weights;
+  DIST_RETURN_IF_ERROR(SafetensorsFile::open(to + "/weights.safetensors",
+                                             &weights, FileAccess::Map));
   DIST_RETURN_IF_ERROR(readManifest(from, &first));
   DIST_RETURN_IF_ERROR(listVariants(first, from, &variants));
   for (const std::string &variant : variants) {
@@ -109,6 +124,9 @@ static Status writeDigests(const std::string &from, const std::string &to) {
     std::string digest;
     DIST_RETURN_IF_ERROR(digestPackage(to, variant, &digest));
     changed.set_digest(digest);
+    for (manifest::Variable &variable : *changed.mutable_variables())
+      if (weights->find(keyOf(variable)))
+        variable.set_weights_key(keyOf(variable));
     for (int number = 0; number < changed.servers_size(); ++number) {
       manifest::Manifest server;
       DIST_RETURN_IF_ERROR(
@@ -159,9 +177,9 @@ Status writePackage(const std::string &package,
     std::string from = serverPath(package, number),
                 to = serverPath(beside, number);
     DIST_RETURN_IF_ERROR(writeServerValues(from, to, manifest, number, read));
-    DIST_RETURN_IF_ERROR(writeDigests(from, to));
+    DIST_RETURN_IF_ERROR(writeManifests(from, to));
   }
-  DIST_RETURN_IF_ERROR(writeDigests(package, beside));
+  DIST_RETURN_IF_ERROR(writeManifests(package, beside));
   DIST_RETURN_IF_ERROR(flushToDisk(beside));
   // In one step, so that a crash leaves the old package or the new one.
   DIST_RETURN_IF_ERROR(replaceFolder(beside, name));
