@@ -81,7 +81,10 @@ bool CheckpointFolder::holdsNamedLock() const {
          held.st_dev == named.st_dev && held.st_ino == named.st_ino;
 }
 
-Status CheckpointFolder::lock(bool takesOver, std::vector<std::string> *notes) {
+/// `isInUse`: it is another process's.
+Status CheckpointFolder::lock(bool takesOver, std::vector<std::string> *notes,
+                              bool *isInUse) {
+  *isInUse = false;
   FileSystem &files = fileSystem();
   for (;;) {
     lockFile = files.open(path + "/.lock", kLockFlags, 0666);
@@ -96,6 +99,7 @@ Status CheckpointFolder::lock(bool takesOver, std::vector<std::string> *notes) {
     } else if (errno == EWOULDBLOCK) {
       files.close(lockFile);
       lockFile = -1;
+      *isInUse = !takesOver;
       return takesOver ? replaceLock() : inUse(path);
     } else if (errno != EINTR) {
       notes->push_back("the file system has no locks (" +
@@ -283,7 +287,8 @@ Status CheckpointFolder::openHere(const std::string &path,
   DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
   // Not only under the lock, which would be taken from the other run.
   DIST_RETURN_IF_ERROR(folder->checkRun());
-  DIST_RETURN_IF_ERROR(folder->lock(claim.takesOver, notes));
+  bool ignored = false;
+  DIST_RETURN_IF_ERROR(folder->lock(claim.takesOver, notes, &ignored));
   DIST_RETURN_IF_ERROR(folder->checkRun());
   folder->sweep();
   DIST_RETURN_IF_ERROR(folder->look());
@@ -505,44 +510,55 @@ Status CheckpointFolder::checkHold() const {
   return checkEpoch(&found);
 }
 
-/// Whether states are there, and this run's.
-bool CheckpointFolder::hasOwnStates() const {
-  const std::vector<int64_t> steps = listStates(path);
-  auto isOwn = [&](int64_t step) {
+/// Of the states that are there, which this run's are; false: some are another
+/// run's. One that cannot be read, as while it is removed, is no one's.
+bool CheckpointFolder::findOwnStates() {
+  own.clear();
+  bool areOwn = true;
+  for (int64_t step : listStates(path)) {
     StateHeader header;
     bool damaged = false;
-    return readHeader(path + "/" + stateName(step), &header, &damaged).ok() &&
-           header.run == run && header.epoch <= epoch;
-  };
-  return !steps.empty() && std::all_of(steps.begin(), steps.end(), isOwn);
+    if (!readHeader(path + "/" + stateName(step), &header, &damaged).ok())
+      continue;
+    areOwn &= header.run == run && header.epoch <= epoch;
+    own.push_back(step);
+  }
+  return areOwn;
 }
 
-/// Before each save: the same; what was removed is made again.
-Status CheckpointFolder::keepHold() {
+/// Before each save: the same; what was removed is made again. `failure`: why
+/// nothing can be saved now, in a folder that is none of another run.
+Status CheckpointFolder::keepHold(Status *failure) {
+  *failure = makeFolders(path, /*durable=*/true);
+  if (!failure->ok())
+    return Status();
   bool found = false;
-  if (lockFile >= 0 && !holdsNamedLock()) {
-    // The folder was removed while the run went on, and is made again, or
-    // another had taken it over and has ended before it began.
+  const bool wasRemoved = lockFile >= 0 && !holdsNamedLock();
+  if (wasRemoved) {
+    // The folder was removed while the run went on, or another had taken it
+    // over and has ended before it began.
     std::vector<std::string> ignored;
-    DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
     const int before = lockFile;
-    if (Status status = lock(/*takesOver=*/false, &ignored); !status.ok()) {
+    bool isInUse = false;
+    if (Status status = lock(/*takesOver=*/false, &ignored, &isInUse);
+        !status.ok()) {
       lockFile = before; // none would mean that the file system has no locks
-      return status;
+      if (isInUse)
+        return status;
+      *failure = std::move(status);
+      return Status();
     }
     fileSystem().close(before);
-    // Whoever had it in between may have saved nothing yet.
-    DIST_RETURN_IF_ERROR(checkEpoch(&found));
-    if (found && hasOwnStates())
-      return Status();
-    if (!listStates(path).empty())
-      return takenOver();
-    own.clear();
-    return writeRunFile();
   }
-  DIST_RETURN_IF_ERROR(makeFolders(path, /*durable=*/true));
+  // Whoever had it in between may have saved nothing yet.
   DIST_RETURN_IF_ERROR(checkEpoch(&found));
-  return found ? Status() : writeRunFile();
+  // Who removes the folder may be about it still, and have come to the run's
+  // file before its states.
+  if (wasRemoved && !findOwnStates())
+    return takenOver();
+  if (!found)
+    *failure = writeRunFile();
+  return Status();
 }
 
 } // namespace dist

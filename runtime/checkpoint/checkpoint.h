@@ -107,7 +107,7 @@ private:
   Status beginHere(const Session &session);
   Status checkRun() const;
   void take(const FolderClaim &claim);
-  Status lock(bool takesOver, std::vector<std::string> *notes);
+  Status lock(bool takesOver, std::vector<std::string> *notes, bool *isInUse);
   Status replaceLock();
   bool holdsNamedLock() const;
   void sweep();
@@ -123,8 +123,8 @@ private:
   Status checkLock() const;
   Status checkPlace() const;
   Status checkHold() const;
-  bool hasOwnStates() const;
-  Status keepHold();
+  bool findOwnStates();
+  Status keepHold(Status *failure);
   Status writeRunFile() const;
   Status commit(const std::vector<std::string> &files);
   Status publish(const std::string &beside, int64_t step);

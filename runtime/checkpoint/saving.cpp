@@ -166,10 +166,10 @@ Status CheckpointFolder::beginSave(Session &session, const TrainingState &state,
   std::string name;
   Status hold;
   if (save->isChief) {
-    hold = keepHold();
+    hold = keepHold(&save->status);
     name = kSaving + run + "-" + std::to_string(epoch);
     save->folder = path + "/" + name;
-    if (hold.ok()) {
+    if (hold.ok() && save->status.ok()) {
       save->isMade = true;
       removeAll(save->folder);
       save->status = makeFolders(save->folder);

@@ -199,6 +199,43 @@ TEST_F(CheckpointTest, AFolderThatWasRemovedIsMadeAgain) {
   EXPECT_EQ(names(), Names{named(2)});
 }
 
+/// Who removes it has come to some of its files, and not to others yet.
+TEST_F(CheckpointTest, AFolderThatIsBeingRemovedIsTheRunsStill) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  for (int64_t step : {1, 2})
+    ASSERT_TRUE(run->save(3, session, at(step)).ok());
+  for (const fs::path &gone : {fs::path("run.json"), fs::path(".lock"),
+                               fs::path(named(1)) / "state.json"})
+    ASSERT_TRUE(fs::remove(folder / gone));
+  Status status = run->save(3, session, at(3));
+  EXPECT_TRUE(status.ok()) << status.message();
+  EXPECT_TRUE(fs::exists(folder / "run.json"));
+  EXPECT_NE(refusal(FolderUse::Resume).find("in use"), std::string::npos);
+  EXPECT_EQ(names(), (Names{named(1), named(2), named(3)}));
+}
+
+/// That it cannot be made again is why a state is not saved: no other run has
+/// the folder, and this one may go on.
+TEST_F(CheckpointTest, AFolderThatCannotBeMadeAgainEndsNoRun) {
+  FakeSession session(4, 4);
+  auto run = begin(session, FolderUse::New);
+  const fs::path away = folder.string() + ".away";
+  fs::rename(folder, away);
+  ASSERT_TRUE(writeFile(folder, "").ok());
+  for (bool beside : {false, true}) {
+    Status failure, status = run->beginSave(session, at(1), beside);
+    ASSERT_TRUE(status.ok()) << status.message();
+    ASSERT_TRUE(run->finishSave(3, session, &failure).ok());
+    EXPECT_NE(failure.message().find("cannot make folder"), std::string::npos)
+        << failure.message();
+  }
+  fs::remove(folder);
+  fs::rename(away, folder);
+  EXPECT_TRUE(run->save(3, session, at(2)).ok());
+  EXPECT_EQ(names(), Names{named(2)});
+}
+
 /// However often it is tried: that no lock was had is none of a file system
 /// without locks.
 TEST_F(CheckpointTest, AFolderThatAnotherRunHasMadeAgainIsItsOwn) {
