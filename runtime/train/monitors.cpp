@@ -64,7 +64,14 @@ static Status checkMetric(const char *option, const Watch &watch,
   return Status();
 }
 
-Status Monitors::check(const std::vector<std::string> &produced) const {
+Status Monitors::check(const std::vector<std::string> &metrics,
+                       bool validates) const {
+  std::vector<std::string> produced = metrics;
+  if (std::find(produced.begin(), produced.end(), "loss") == produced.end())
+    produced.insert(produced.begin(), "loss");
+  if (validates)
+    for (size_t i = 0, n = produced.size(); i < n; ++i)
+      produced.push_back("val_" + produced[i]);
   DIST_RETURN_IF_ERROR(
       checkMetric(kEarlyStopping, options.earlyStopping, produced));
   DIST_RETURN_IF_ERROR(checkMetric(kSaveBest, options.saveBest, produced));

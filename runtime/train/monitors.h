@@ -32,9 +32,10 @@ public:
            FitObserver &observer, TrainingState &state)
       : session(session), options(options), observer(observer), state(state) {}
 
-  /// Before the first step: fails for a metric that is none of `produced`, and
-  /// for a learning rate that cannot be set.
-  Status check(const std::vector<std::string> &produced) const;
+  /// Before the first step: fails for a metric that the run does not produce,
+  /// which has `metrics` and the loss, and for a learning rate that cannot be
+  /// set.
+  Status check(const std::vector<std::string> &metrics, bool validates) const;
   /// After `state` was read from a saved one: what was counted for other flags
   /// begins anew.
   void resume();

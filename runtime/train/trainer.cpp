@@ -52,7 +52,6 @@ public:
 private:
   Status train(FitOutcome *outcome);
   Status prepare();
-  Status checkMonitors() const;
   Status openFolder();
   Status resumeBehind(int64_t step, bool *found);
   Status resume();
@@ -72,6 +71,7 @@ private:
   Status validateAndTell();
   enum class SaveAs { One, Last };
   Status save(SaveAs which);
+  Status saveIfDue();
 
   Session &session;
   const Dataset &data;
@@ -172,17 +172,7 @@ Status Trainer::prepare() {
                      (accumulate > 1 ? 2 : 1)));
   describeData(data, plan, options, &state);
   state.stepsPerEpoch = stepsPerEpoch;
-  return checkMonitors();
-}
-
-Status Trainer::checkMonitors() const {
-  std::vector<std::string> produced = metrics.names();
-  if (!metrics.has("loss"))
-    produced.insert(produced.begin(), "loss");
-  if (validation)
-    for (size_t i = 0, n = produced.size(); i < n; ++i)
-      produced.push_back("val_" + produced[i]);
-  return monitors.check(produced);
+  return monitors.check(metrics.names(), validation != nullptr);
 }
 
 Status Trainer::openFolder() {
@@ -305,6 +295,15 @@ Status Trainer::save(SaveAs which) {
   DIST_RETURN_IF_ERROR(
       saves->finish(which == SaveAs::Last ? &failure : nullptr));
   return failure;
+}
+
+/// Behind what an epoch's end changes.
+Status Trainer::saveIfDue() {
+  int64_t every = options.saveEvery > 0 ? options.saveEvery : stepsPerEpoch;
+  bool ends = state.step == lastStep || monitors.stop();
+  return ends || state.step % every == 0
+             ? save(ends ? SaveAs::Last : SaveAs::One)
+             : Status();
 }
 
 /// Between averages nothing has to be said to other workers: not after each
@@ -532,6 +531,11 @@ Status Trainer::train(FitOutcome *outcome) {
   if (isSavedSince && state.step >= lastStep && state.epochExamples > 0)
     DIST_RETURN_IF_ERROR(endEpoch());
   DIST_RETURN_IF_ERROR(keeping.keep(state, 0));
+  // One was lost as this step was being saved, which has left nothing. Within
+  // an epoch the last step is saved before it is kept.
+  if (!options.keptIn.empty() && state.step > 0 &&
+      (state.step < lastStep || state.step % stepsPerEpoch == 0))
+    DIST_RETURN_IF_ERROR(saveIfDue());
   while (state.step < lastStep && !monitors.stop()) {
     // One that is told to stop stops all.
     bool goesOn = true;
@@ -552,16 +556,11 @@ Status Trainer::train(FitOutcome *outcome) {
     // Who resumes goes on with the sums of the epoch.
     if (stopsWithin)
       DIST_RETURN_IF_ERROR(save(SaveAs::Last));
-    bool epochEnds = state.step % stepsPerEpoch == 0 || stopsWithin;
-    if (epochEnds)
+    if (state.step % stepsPerEpoch == 0 || stopsWithin)
       DIST_RETURN_IF_ERROR(endEpoch());
     state.epochSeconds = now() - epochBegan;
     DIST_RETURN_IF_ERROR(keeping.keep(state, stepSeconds));
-    bool due =
-        options.saveEvery > 0 ? state.step % options.saveEvery == 0 : epochEnds;
-    bool ends = state.step == lastStep || monitors.stop();
-    if (due || ends)
-      DIST_RETURN_IF_ERROR(save(ends ? SaveAs::Last : SaveAs::One));
+    DIST_RETURN_IF_ERROR(saveIfDue());
   }
   bool isOver = state.step >= lastStep || monitors.stop();
   outcome->stopped = !isOver || state.pendingEpoch;

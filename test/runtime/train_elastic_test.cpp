@@ -83,6 +83,28 @@ TEST_F(ElasticTest, WhatIsInMemoryIsGoneOnFromWhereNothingNewerIs) {
       }));
 }
 
+/// One was lost as the last step, or one before it, was being saved.
+TEST_F(ElasticTest, WhatWasBeingSavedIsSaved) {
+  options.epochs = 3; // of three steps
+  options.checkpoint = folder / "ck";
+  {
+    FakeSession session(8, 8);
+    auto train = data(session, 21);
+    Recorder recorder;
+    ASSERT_TRUE(
+        fit(session, *train, nullptr, options, recorder, &outcome).ok());
+  }
+  for (int64_t step : {9, 6}) {
+    keepOnly(step);
+    for (int64_t lost = step; lost <= 9; lost += 3)
+      std::filesystem::remove_all(folder / "ck" / stateName(lost));
+    EXPECT_EQ(goOn().resumed, step);
+    EXPECT_TRUE(std::filesystem::exists(folder / "ck" / stateName(step) /
+                                        "state.json"));
+    std::filesystem::remove_all(folder / "memory");
+  }
+}
+
 /// The last step is saved before its epoch is told: whoever was lost between.
 TEST_F(ElasticTest, TheLastEpochIsTold) {
   struct Untold : Recorder {
