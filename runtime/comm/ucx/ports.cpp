@@ -12,6 +12,7 @@
 #include <fstream>
 #include <set>
 #include <sstream>
+#include <sys/statvfs.h>
 #include <thread>
 
 namespace dist {
@@ -95,6 +96,28 @@ void holdWhileSharing(std::function<std::shared_ptr<void>()> hold) {
   holdOfSharing() = std::move(hold);
 }
 
+/// UCX says no more than that there is none of what it wants. What it wants
+/// most of is memory that processes share, of which a container has little.
+static Status cannotOpen(ucs_status_t status) {
+  constexpr char kSharedMemory[] = "/dev/shm";
+  constexpr const char *kWhat = "cannot open the network";
+  const std::string why = ucs_status_string(status);
+  struct statvfs info;
+  const bool isShort =
+      status == UCS_ERR_NO_RESOURCE || status == UCS_ERR_NO_MEMORY ||
+      status == UCS_ERR_SHMEM_SEGMENT || status == UCS_ERR_IO_ERROR;
+  if (!isShort || statvfs(kSharedMemory, &info) != 0)
+    return Status::error(StatusCode::Unavailable, kWhat, "", why);
+  const uint64_t free = uint64_t(info.f_bavail) * info.f_frsize;
+  return Status::error(
+      StatusCode::Unavailable, kWhat, kSharedMemory,
+      why + "; each rank takes some 17 MiB of shared memory, of which " +
+          std::to_string(free >> 20) + " MiB are free",
+      "make it larger (docker run --shm-size=1g), raise the limits of files "
+      "and memory (ulimit -f, ulimit -v), or set UCX_TLS=self,tcp, which goes "
+      "without it");
+}
+
 static ucs_status_t tryWorker(const ucx::Context &context,
                               const ucp_worker_params_t &parameters,
                               ucp_worker_h *out) {
@@ -117,8 +140,7 @@ Status ucx::makeWorker(const Context &context,
         return Status();
       *out = nullptr;
       if (port == 0 || status != UCS_ERR_BUSY)
-        return Status::error(StatusCode::Unavailable, "cannot open the network",
-                             "", ucs_status_string(status));
+        return cannotOpen(status);
     }
     if (isListenedAt())
       return refuse("processes listen at all of them");
