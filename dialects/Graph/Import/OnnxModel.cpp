@@ -336,6 +336,9 @@ LogicalResult OnnxModel::applyRegexes() {
       }
       any = true;
       entry.second.trainable = train;
+      // States and files of weights have no constants.
+      if (train)
+        entry.second.group = "parameter";
       entry.second.byUser = true;
       entry.second.why = ("--" + option + " " + text).str();
     }

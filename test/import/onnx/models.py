@@ -215,6 +215,8 @@ MODELS = {
     "norms": norms,
     "guarded": guarded,
     "corners": corners,
+    "bound": lambda: model(node("Clip", ["x", "low"], ["y"], "clip"), tensor("low", [], [1.0]),
+                           value(11, "x", ["n", 1]), value(12, "y", ["n", 1])),
     "sharded": lambda: sharded(fc1=split("w1", (-1, 2)), fc2=split("h", (1, 2))),
     "sharded-many": lambda: sharded(fc1=split("w1", (1, 4))),
     "sharded-axis": lambda: sharded(fc1=split("w1", (2, 2))),
