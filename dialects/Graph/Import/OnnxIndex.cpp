@@ -161,10 +161,13 @@ static LogicalResult importOneHot(OnnxNode &n) {
 }
 
 /// Padding that repeats elements: a gather of the source positions, dim by dim.
+/// Negative pads leave elements out: what is repeated then are those that stay.
 static Value padByPosition(OnnxNode &n, Value x, int64_t dim, int64_t low,
                            int64_t high, StringRef mode) {
   int64_t size = n.shapeOf(x)[dim], total = low + size + high;
-  if (size == 0) {
+  int64_t first = std::max<int64_t>(-low, 0);
+  int64_t kept = size - first - std::max<int64_t>(-high, 0);
+  if (kept <= 0 && total > 0) {
     (void)n.fail("a dim without elements cannot be padded by its own");
     return {};
   }
@@ -174,7 +177,7 @@ static Value padByPosition(OnnxNode &n, Value x, int64_t dim, int64_t low,
     if (mode == "edge") {
       at = std::clamp<int64_t>(at, 0, size - 1);
     } else if (mode == "wrap") {
-      at = ((at % size) + size) % size;
+      at = first + (((at - first) % kept) + kept) % kept;
     } else {
       int64_t period = std::max<int64_t>(2 * (size - 1), 1);
       at = ((at % period) + period) % period;
@@ -231,8 +234,6 @@ static LogicalResult importPad(OnnxNode &n) {
       continue;
     if (result[d] > (int64_t(1) << 24))
       return n.fail("its result would be too large");
-    if (low[d] < 0 || high[d] < 0)
-      return n.fail("negative pads need mode 'constant'");
     x = padByPosition(n, x, d, low[d], high[d], mode);
   }
   return n.out(x);

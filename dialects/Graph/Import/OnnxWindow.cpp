@@ -68,7 +68,8 @@ FailureOr<OnnxWindow> mlir::dist::graph::readWindow(OnnxNode &n,
       high = total - low;
     }
     int64_t padded = size + low + high;
-    if (padded < reach && !(ceilMode && padded > 0))
+    // Rounded up, a part of a window counts, but not less than nothing.
+    if (padded < reach && !(ceilMode && padded > 0 && reach - padded < stride))
       return n.fail("the kernel (" + llvm::Twine(reach) +
                     ") is larger than the padded input (" +
                     llvm::Twine(padded) + ")");

@@ -173,6 +173,12 @@ def cases():
         yield "reduce_nothing_" + kind.lower(), 13 if kind == "Sum" else 18, [
             node("Reduce" + kind, ["n", "axes"], ["z"])], {
             "n": Array([2, 0, 3], []), "axes": Array([1], [1], "q")}, {"z": Array([2, 1, 3], [empty] * 6)}
+    # Negative pads leave out; what is repeated are the elements that stay.
+    for mode, low, high, wanted in (("reflect", -4, 2, [5, 6, 5, 4]), ("edge", 2, -4, [1, 1, 1, 2]),
+                                    ("wrap", 3, -2, [2, 3, 4, 1, 2, 3, 4]), ("wrap", -3, 2, [4, 5, 6, 4, 5])):
+        yield f"pad_{mode}_{low}_{high}", 19, [
+            node("Pad", ["x", "pads"], ["z"], mode=mode), tensor("pads", [4], [0, low, 0, high], "q")], {
+            "x": make([1, 6], lambda i, j: j + 1)}, {"z": Array([1, len(wanted)], wanted)}
     # No input, none but a number, none with elements: nothing is a batch.
     yield "no_input", 13, [node("Neg", ["w"], ["z"]), tensor("w", [2], [1.0, -2.0])], {}, {"z": Array([2], [-1.0, 2.0])}
     yield "number", 13, [node("Neg", ["x"], ["z"])], {"x": Array([], [3.0])}, {"z": Array([], [-3.0])}
