@@ -66,13 +66,13 @@ bool isIdx(std::string_view bytes);
 Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
                 const std::string &where, HostArray *out);
 
-/// A CSV of numbers, [rows, columns] in f64; a first line that is no numbers
-/// names the columns.
+/// A CSV of numbers, [rows, columns] in f64; a first line of other words than
+/// numbers names the columns.
 Status parseCsv(std::string_view bytes, const std::string &where,
                 HostArray *out, std::vector<std::string> *columns);
 
-/// Splits the label's column off such a table: one named label, y, class or
-/// target, or the last; a table of one column stays as it is.
+/// Splits the label's column off such a table: the one named label, else target,
+/// class or y, or the last; a table of one column stays as it is.
 void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
                 std::vector<NamedArray> *out);
 

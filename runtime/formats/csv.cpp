@@ -7,6 +7,7 @@
 #include "runtime/formats/arrays.h"
 #include <algorithm>
 #include <charconv>
+#include <set>
 
 namespace dist {
 
@@ -26,6 +27,24 @@ static bool readCell(std::string_view cell, double *value) {
   auto [end, error] =
       std::from_chars(cell.data(), cell.data() + cell.size(), *value);
   return error == std::errc() && end == cell.data() + cell.size();
+}
+
+/// Whether these can be the names of columns, as of a table's first line. A line
+/// of numbers of which one is missing, or damaged, would be lost as such.
+static bool areNames(const std::vector<std::string> &cells) {
+  std::set<std::string> known;
+  for (size_t i = 0; i < cells.size(); ++i) {
+    const std::string &cell = cells[i];
+    double value = 0;
+    // pandas numbers the columns of what has no names, and leaves the one of
+    // its own numbers of the rows, which is the first, without.
+    bool isCount = cell.find_first_not_of("0123456789") == std::string::npos;
+    if (cell.empty() ? i > 0 : readCell(cell, &value) && !isCount)
+      return false;
+    if (!known.insert(cell).second)
+      return false;
+  }
+  return true;
 }
 
 Status parseCsv(std::string_view bytes, const std::string &where,
@@ -68,7 +87,7 @@ Status parseCsv(std::string_view bytes, const std::string &where,
       ++count;
     }
     if (!wrong.empty()) {
-      if (rows > 0 || !columns->empty())
+      if (rows > 0 || !columns->empty() || !areNames(names))
         return damaged(number, wrong);
       cells->resize(before);
       *columns = std::move(names);
@@ -100,10 +119,14 @@ void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
     return;
   }
   size_t label = width - 1;
-  for (size_t i = 0; i < columns.size(); ++i)
-    if (columns[i] == "label" || columns[i] == "y" || columns[i] == "class" ||
-        columns[i] == "target")
-      label = i;
+  // The plainest word first: y may be a coordinate beside it.
+  for (const char *name : {"label", "target", "class", "y"}) {
+    auto found = std::find(columns.begin(), columns.end(), name);
+    if (found == columns.end())
+      continue;
+    label = size_t(found - columns.begin());
+    break;
+  }
   auto values = std::make_shared<std::vector<double>>();
   auto labels = std::make_shared<std::vector<double>>();
   values->reserve(rows * (width - 1));

@@ -269,22 +269,6 @@ TEST(Idx, ReadsBigEndianDims) {
   EXPECT_FALSE(parseIdx(zero, nullptr, "f", &array).ok());
 }
 
-TEST(Csv, HeaderLabelAndErrors) {
-  std::vector<NamedArray> arrays;
-  std::string text = "a,label,b\r\n1,0,2.5\n3,1,-4e1\n";
-  ASSERT_TRUE(parseArrays(text, nullptr, "f.csv", &arrays).ok());
-  ASSERT_EQ(arrays.size(), 2u);
-  EXPECT_EQ(arrays[0].array.shape, (std::vector<int64_t>{2, 2}));
-  EXPECT_EQ(elementAsDouble(manifest::F64, arrays[0].array.data, 3), -40);
-  EXPECT_EQ(arrays[1].name, "label");
-  EXPECT_EQ(elementAsDouble(manifest::F64, arrays[1].array.data, 1), 1);
-  for (const char *bad : {"1,2\n3\n", "1,2\n3,x\n", "a,b\n", "a,b\nc,d\n",
-                          "1,,2\n3,4,5\n4,,1\n"}) {
-    Status status = parseArrays(bad, nullptr, "f.csv", &arrays);
-    EXPECT_FALSE(status.ok()) << bad;
-  }
-}
-
 TEST(Cifar, SplitsLabelsFromPixels) {
   std::string bytes(2 * 3073, '\1');
   bytes[0] = 7;
