@@ -114,6 +114,10 @@ TEST(Options, WhatIsGivenTwiceIsRefused) {
                   "given twice (--dim n)"));
   EXPECT_TRUE(has(refused(Tool::Opt, {"m", "--bind", "n=a", "--bind", "n=b"}),
                   "given twice (--bind n)"));
+  // And of a strategy's keys.
+  EXPECT_TRUE(has(refused(Tool::Opt, {"m", "--devices=cpu:2",
+                                      "--strategy=zero:stage=1,stage=3"}),
+                  "(--strategy zero:stage): it is given twice"));
   // Different names, and rules, are as many as one likes; flags say no more
   // the second time.
   Options o = parsed(Tool::Opt, {"m", "--dim", "a=1", "--dim", "b=2", "--split",
@@ -122,6 +126,24 @@ TEST(Options, WhatIsGivenTwiceIsRefused) {
                                  "--overlap", "--overlap"});
   EXPECT_EQ(o.dims.size(), 2u);
   EXPECT_EQ(o.split.size(), 2u);
+}
+
+TEST(Options, AFlagIsTakenBack) {
+  Options o = parsed(Tool::Run, {"bench", "m", "--loss=mse", "--overlap=false",
+                                 "--json=false"});
+  EXPECT_FALSE(o.overlap);
+  EXPECT_FALSE(o.json);
+  EXPECT_EQ(o.compileArguments, std::vector<std::string>{"--loss=mse"});
+}
+
+// As a script's variable is that nobody has set.
+TEST(Options, EmptyListsAreRefused) {
+  for (const char *option : {"--loss-weights", "--class-weights", "--strategy",
+                             "--devices", "--mesh", "--metrics", "--split",
+                             "--batch-sizes", "--device-weights", "--dim"})
+    EXPECT_NE(
+        refused(Tool::Run, {"fit", "m", std::string(option) + "="}).find(option),
+        std::string::npos);
 }
 
 TEST(Options, ASideOfDiffOverridesTheRest) {

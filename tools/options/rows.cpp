@@ -96,8 +96,7 @@ static void addTrainingOptions(Table &table, Options &o) {
       Table::Times::Many);
   auto list = [](const char *option, std::vector<std::string> *target) {
     return [=](const std::string &given) {
-      std::istringstream pieces(given);
-      for (std::string piece; std::getline(pieces, piece, ',');) {
+      for (const std::string &piece : splitList(given)) {
         NamedValues pair;
         DIST_RETURN_IF_ERROR(parseNamed(option, piece, &pair));
         target->push_back(piece);

@@ -149,7 +149,8 @@ public:
       DIST_RETURN_IF_ERROR(checkIsRead(*row));
       if (row->target) {
         *row->target = row->flagged;
-        if (row->compiled)
+        // --NAME=false is as if it were not given, to the compiler, too.
+        if (row->compiled && row->flagged)
           options.compileArguments.push_back(row->name);
         continue;
       }

@@ -166,7 +166,10 @@ static Status addStrategyKey(Strategy *strategy, const std::string &key,
       DIST_RETURN_IF_ERROR(parseChoice(
           "--strategy " + strategy->name + ":" + key, value, known.values));
     }
-    strategy->keys[key] = value;
+    // One of the two would be ignored.
+    if (!strategy->keys.emplace(key, value).second)
+      return wrongValue("--strategy " + strategy->name + ":" + key,
+                        "it is given twice", "leave one of them out");
     return Status();
   }
   std::string near = nearestName(key, names);
