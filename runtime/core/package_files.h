@@ -26,6 +26,14 @@ inline std::string serverPath(const std::string &folder, int server) {
   return folder + "/servers/" + std::to_string(server);
 }
 
+/// The model without its weights, of which an export is made.
+inline constexpr char kOnnxSkeletonName[] = "model.skeleton.onnx";
+
+/// Whether a package may be written there, in whose place a folder is removed
+/// as a whole: there is nothing, an empty folder, or a package and nothing
+/// else. Empty: it may; else what is in the way, for users.
+std::string whyNotReplaced(const std::string &path);
+
 } // namespace dist
 
 #endif // RUNTIME_CORE_PACKAGE_FILES_H

@@ -13,6 +13,7 @@
 #ifndef RUNTIME_EXPORT_ONNX_EXPORT_H
 #define RUNTIME_EXPORT_ONNX_EXPORT_H
 
+#include "runtime/core/package_files.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/onnx_copies.h"
 #include <functional>
@@ -21,9 +22,6 @@
 #include <vector>
 
 namespace dist {
-
-/// The name of the skeleton in a package.
-inline constexpr char kOnnxSkeletonName[] = "model.skeleton.onnx";
 
 /// Writes the model without the elements of the initializers in `variables`,
 /// those of branches among them (Constant nodes and sparse initializers of such

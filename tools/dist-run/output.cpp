@@ -15,6 +15,7 @@
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/output_package.h"
 #include "tools/dist-run/program.h"
+#include <algorithm>
 #include <cerrno>
 #include <climits>
 #include <cstdio>
@@ -65,6 +66,45 @@ Status checkForm(const char *option, const std::string &path,
                    "that is the only form it is written in");
 }
 
+/// A name for the place, whichever way a path leads there.
+static std::filesystem::path placeOf(const std::string &path) {
+  std::error_code error;
+  std::filesystem::path place = std::filesystem::weakly_canonical(
+      std::filesystem::absolute(path, error), error);
+  return place.has_filename() ? place : place.parent_path();
+}
+
+Status checkPlaces(const std::vector<ResultPlace> &results) {
+  for (size_t i = 0; i < results.size(); ++i) {
+    const ResultPlace &one = results[i];
+    if (one.path.empty() || isDevice(one.path))
+      continue;
+    const std::filesystem::path place = placeOf(one.path);
+    for (size_t j = 0; j < results.size(); ++j) {
+      const ResultPlace &other = results[j];
+      if (j == i || other.path.empty() || isDevice(other.path))
+        continue;
+      const std::filesystem::path taken = placeOf(other.path);
+      const bool isSame =
+          j < i && place == taken &&
+          (one.kind == ResultKind::File || other.kind != ResultKind::Folder);
+      if (isSame)
+        return wrongName(one.option.c_str(), one.path,
+                         "is what " + other.option + " is written to",
+                         "give each a place of its own");
+      const auto [end, rest] =
+          std::mismatch(taken.begin(), taken.end(), place.begin(), place.end());
+      if (other.kind == ResultKind::Package && end == taken.end() &&
+          rest != place.end())
+        return wrongName(one.option.c_str(), one.path,
+                         "lies in the package of " + other.option +
+                             ", which is replaced as a whole",
+                         "give it a place beside that");
+    }
+  }
+  return Status();
+}
+
 /// What a name's last part ends in, such as .keras, that stands for a form of
 /// files. A version (.2, .v3) does not.
 static std::string formOf(const std::string &path) {
@@ -82,6 +122,11 @@ static bool isModelFile(const std::string &path) {
   return endsWith(path, ".onnx") || endsWith(path, ".safetensors");
 }
 
+ResultPlace modelPlace(const std::string &path) {
+  return {"--output", path,
+          isModelFile(path) ? ResultKind::File : ResultKind::Package};
+}
+
 Status checkModelName(const std::string &path) {
   if (path.empty())
     return wrongName("--output", path, "is no name", "give a file or a folder");
@@ -89,7 +134,7 @@ Status checkModelName(const std::string &path) {
     return Status();
   struct stat info;
   bool there = stat(path.c_str(), &info) == 0;
-  auto inTheWay = [&](const char *what) {
+  auto inTheWay = [&](const std::string &what) {
     return Status::error(StatusCode::InvalidInput, "cannot write the model",
                          path, what,
                          "give another name, or one that ends in .onnx or "
@@ -100,11 +145,8 @@ Status checkModelName(const std::string &path) {
       return inTheWay("a folder is there");
     return checkWritable(path);
   }
-  std::error_code error;
-  if (there && !S_ISDIR(info.st_mode))
-    return inTheWay("a file is there, and a package is a folder");
-  if (there && !isPackage(path) && !std::filesystem::is_empty(path, error))
-    return inTheWay("the folder there holds other things than a package");
+  if (std::string why = whyNotReplaced(path); !why.empty())
+    return inTheWay(why);
   std::string form = formOf(path);
   if (!there && !form.empty() && form != ".package" && form != ".pkg")
     return wrongName("--output", path,

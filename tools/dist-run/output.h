@@ -26,6 +26,17 @@ Status checkWritable(const std::string &path);
 /// The same of an option's file that has one form only.
 Status checkForm(const char *option, const std::string &path,
                  const std::string &extension);
+enum class ResultKind { File, Folder, Package };
+/// A result of a run and the option that says where it is written.
+struct ResultPlace {
+  std::string option, path;
+  ResultKind kind = ResultKind::File;
+};
+/// The model's.
+ResultPlace modelPlace(const std::string &path);
+/// Whether none is written over another, or into a package, in whose place a
+/// new folder is put.
+Status checkPlaces(const std::vector<ResultPlace> &results);
 /// Whether `writeModel` knows the form that the name asks for, and nothing of
 /// the user's is in the way.
 Status checkModelName(const std::string &path);

@@ -131,6 +131,7 @@ static Status makePredictor(const Options &options,
 static Status checkOutputWords(const Options &options) {
   const std::string end = ".npy";
   std::set<std::string> names;
+  std::vector<ResultPlace> places;
   for (const std::string &word : options.outputs) {
     size_t equals = word.find('=');
     if (equals == std::string::npos || equals == 0)
@@ -142,6 +143,33 @@ static Status checkOutputWords(const Options &options) {
                            "'" + word.substr(0, equals) + "'", "",
                            "give one file");
     DIST_RETURN_IF_ERROR(checkForm("--output", word.substr(equals + 1), end));
+    places.push_back({"--output " + word.substr(0, equals),
+                      word.substr(equals + 1)});
+  }
+  return checkPlaces(places);
+}
+
+static std::string fileName(std::string name) {
+  for (char &c : name)
+    if (c == '/' || c == ':')
+      c = '_';
+  return name + ".npy";
+}
+
+/// Whether each output has a file of its own in --output-dir.
+static Status checkFileNames(const manifest::Entry &entry) {
+  std::map<std::string, std::string> files;
+  for (const manifest::Binding &binding : entry.results()) {
+    if (binding.role() != manifest::Binding::OUTPUT)
+      continue;
+    auto [other, isNew] =
+        files.emplace(fileName(binding.name()), binding.name());
+    if (!isNew)
+      return Status::error(StatusCode::InvalidInput,
+                           "two outputs would be one file", "--output-dir",
+                           "'" + other->second + "' and '" + binding.name() +
+                               "' are both written as " + other->first,
+                           "give --output NAME=FILE.npy for each");
   }
   return Status();
 }
@@ -192,7 +220,11 @@ predictModel(const Options &options, std::vector<NamedInput> inputs,
   DIST_RETURN_IF_ERROR(
       openSession(options, program, failure, &session, nullptr));
   if (const manifest::Entry *entry = session->findEntry("predict"))
+  {
     DIST_RETURN_IF_ERROR(checkOutputs(options, *entry));
+    if (!options.outputDir.empty())
+      DIST_RETURN_IF_ERROR(checkFileNames(*entry));
+  }
   if (!options.checkpoint.empty())
     DIST_RETURN_IF_ERROR(loadNewestState(options, *session));
   std::vector<std::pair<std::string, HostArray>> given;
@@ -201,13 +233,6 @@ predictModel(const Options &options, std::vector<NamedInput> inputs,
       given.emplace_back(input.name, std::move(input.array));
   setActivity("predicting");
   return predict(*session, given, outputs);
-}
-
-static std::string fileName(std::string name) {
-  for (char &c : name)
-    if (c == '/' || c == ':')
-      c = '_';
-  return name + ".npy";
 }
 
 static std::string summary(const std::string &name, const Tensor &tensor) {

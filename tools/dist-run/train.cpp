@@ -303,6 +303,14 @@ int runFit(const Options &options) {
       status = checkWritable(*file);
   if (status.ok() && !options.outputs.empty())
     status = checkModelName(options.outputs[0]);
+  if (status.ok())
+    status = checkPlaces(
+        {modelPlace(options.outputs.empty() ? "" : options.outputs[0]),
+         {"--history", options.history},
+         {"--trace", options.trace},
+         {"--plot", options.plot},
+         {"--tensorboard", options.tensorboard, ResultKind::Folder},
+         {"--checkpoint", options.checkpoint, ResultKind::Folder}});
   if (!status.ok())
     return report(status);
   HandedOn handedOn;

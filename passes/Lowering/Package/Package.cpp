@@ -151,31 +151,16 @@ static LogicalResult writePackage(ModuleOp module, ModuleOp few,
   return options.addFiles ? options.addFiles(folder) : success();
 }
 
-/// Whether `target` may be replaced: there is nothing, an empty folder, or a
-/// package. A folder of the user's own files is not for us to remove.
-static bool isReplaceable(const std::string &target) {
-  namespace fs = llvm::sys::fs;
-  if (!fs::exists(target))
-    return true;
-  if (!fs::is_directory(target))
-    return false;
-  std::error_code code;
-  bool isEmpty =
-      fs::directory_iterator(target, code) == fs::directory_iterator();
-  return !code && (isEmpty || fs::exists(target + "/manifest"));
-}
-
 LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
                                          const LoweringOptions &options,
                                          StringRef folder, ModuleOp few) {
   while (folder.size() > 1 && folder.ends_with("/"))
     folder = folder.drop_back();
   std::string target = folder.str();
-  if (!isReplaceable(target))
+  // Of the user's own files none is for us to remove.
+  if (std::string why = ::dist::whyNotReplaced(target); !why.empty())
     return module.emitError("cannot make the package ")
-           << target
-           << ": it exists and is no package; give another folder, or remove "
-              "it";
+           << target << ": " << why << "; give another folder, or remove it";
   std::string fresh =
       target + ".new-" + std::to_string(llvm::sys::Process::getProcessId());
   if (std::error_code code = llvm::sys::fs::create_directories(fresh))
