@@ -16,6 +16,7 @@
 #include "runtime/train/calibrate.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
+#include "tools/dist-run/output.h"
 #include "tools/dist-run/program.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/machine.h"
@@ -65,6 +66,8 @@ int runBench(const Options &options) {
     return report(Status::error(
         StatusCode::InvalidArgument, "wrong option value", "--data",
         "bench runs on random data", "leave it out or give --data random"));
+  if (Status status = checkWritable(options.trace); !status.ok())
+    return report(status);
   Program program;
   std::unique_ptr<Session> session;
   double loadSeconds = 0;
