@@ -11,6 +11,7 @@
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
+#include "tools/dist-run/output.h"
 #include "tools/options/interrupt.h"
 #include <algorithm>
 #include <cstdio>
@@ -72,6 +73,8 @@ int runCollectives(const Options &options) {
     return report(Status::error(StatusCode::InvalidArgument,
                                 "no file for the table", "--collectives", "",
                                 "give --output FILE"));
+  if (Status status = checkWritable(options.outputs.front()); !status.ok())
+    return report(status);
   if (launchesWorkers(options))
     return launchPlainWorkers(options);
   ClusterRun cluster;

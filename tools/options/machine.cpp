@@ -108,10 +108,11 @@ Status writeMachineFigures(const std::string &given,
   nlohmann::json json;
   for (const Field &field : fields)
     json[field.name] = figures.*field.value;
-  // The cache's folders, as far as they are missing.
+  // The cache's folders, as far as they are missing: that of packages, which is
+  // to be written to by no one else, is one of them.
   for (size_t at = path.find('/', 1); at != std::string::npos;
        at = path.find('/', at + 1))
-    mkdir(path.substr(0, at).c_str(), 0777);
+    mkdir(path.substr(0, at).c_str(), given.empty() ? 0700 : 0777);
   return writeFile(path, jsonText(json, 2) + "\n");
 }
 
