@@ -18,9 +18,8 @@ namespace fs = std::filesystem;
 static bool isOfPackage(const std::string &name) {
   // The last two are what the tools' cache keeps with one.
   const char *const names[] = {
-      "manifest",        "program.so", "weights.safetensors",
-      kOnnxSkeletonName, "servers",    "digest",
-      "compile_seconds"};
+      "manifest", "program.so", "weights.safetensors", kOnnxSkeletonName,
+      "servers",  "digest",     "compile_seconds"};
   if (std::find(std::begin(names), std::end(names), name) != std::end(names))
     return true;
   return startsWith(name, "manifest.") ||

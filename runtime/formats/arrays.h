@@ -71,8 +71,8 @@ Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
 Status parseCsv(std::string_view bytes, const std::string &where,
                 HostArray *out, std::vector<std::string> *columns);
 
-/// Splits the label's column off such a table: the one named label, else target,
-/// class or y, or the last; a table of one column stays as it is.
+/// Splits the label's column off such a table: the one named label, else
+/// target, class or y, or the last; a table of one column stays as it is.
 void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
                 std::vector<NamedArray> *out);
 

@@ -29,8 +29,17 @@ static bool readCell(std::string_view cell, double *value) {
   return error == std::errc() && end == cell.data() + cell.size();
 }
 
-/// Whether these can be the names of columns, as of a table's first line. A line
-/// of numbers of which one is missing, or damaged, would be lost as such.
+/// The comma behind the first cell, which may have some within its quotes.
+static size_t endOfCell(std::string_view line) {
+  size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  size_t quote = begin < line.size() && line[begin] == '"'
+                     ? line.find('"', begin + 1)
+                     : std::string_view::npos;
+  return line.find(',', quote == std::string_view::npos ? 0 : quote);
+}
+
+/// Whether these can be the names of columns, as of a table's first line. A
+/// line of numbers of which one is missing, or damaged, would be lost as such.
 static bool areNames(const std::vector<std::string> &cells) {
   std::set<std::string> known;
   for (size_t i = 0; i < cells.size(); ++i) {
@@ -73,7 +82,7 @@ Status parseCsv(std::string_view bytes, const std::string &where,
     std::vector<std::string> names;
     std::string wrong;
     for (bool more = true; more;) {
-      size_t comma = line.find(',');
+      size_t comma = endOfCell(line);
       std::string_view cell = trim(line.substr(0, comma));
       more = comma != std::string_view::npos;
       if (more)

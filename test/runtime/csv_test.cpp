@@ -31,15 +31,14 @@ TEST(Csv, HeaderLabelAndErrors) {
 // was taken for the names, and left out.
 TEST(Csv, AnExampleIsNoHeader) {
   std::vector<NamedArray> arrays;
-  for (const char *bad :
-       {"1,,2\n3,4,5\n", "5.1,NA,0\n4.9,3.0,1\n", "0,0,?\n1,2,1\n",
-        "a,b,b\n1,2,0\n"}) {
+  for (const char *bad : {"1,,2\n3,4,5\n", "5.1,NA,0\n4.9,3.0,1\n",
+                          "0,0,?\n1,2,1\n", "a,b,b\n1,2,0\n"}) {
     Status status = parseArrays(bad, nullptr, "f.csv", &arrays);
     EXPECT_FALSE(status.ok()) << bad;
   }
   // pandas' numbers of columns, and the rows' own without a name.
-  for (const char *good :
-       {",0,1,label\n0,7,8,1\n", "0,1,target\n7,8,1\n", "a b,\"c\",y\n7,8,1\n"}) {
+  for (const char *good : {",0,1,label\n0,7,8,1\n", "0,1,target\n7,8,1\n",
+                           "a b,\"c, cm\",y\n7,\"8\",1\n"}) {
     ASSERT_TRUE(parseArrays(good, nullptr, "f.csv", &arrays).ok()) << good;
     EXPECT_EQ(elementAsDouble(manifest::F64, arrays[1].array.data, 0), 1);
   }

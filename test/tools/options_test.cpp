@@ -141,9 +141,9 @@ TEST(Options, EmptyListsAreRefused) {
   for (const char *option : {"--loss-weights", "--class-weights", "--strategy",
                              "--devices", "--mesh", "--metrics", "--split",
                              "--batch-sizes", "--device-weights", "--dim"})
-    EXPECT_NE(
-        refused(Tool::Run, {"fit", "m", std::string(option) + "="}).find(option),
-        std::string::npos);
+    EXPECT_NE(refused(Tool::Run, {"fit", "m", std::string(option) + "="})
+                  .find(option),
+              std::string::npos);
 }
 
 TEST(Options, ASideOfDiffOverridesTheRest) {

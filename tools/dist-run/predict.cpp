@@ -143,8 +143,8 @@ static Status checkOutputWords(const Options &options) {
                            "'" + word.substr(0, equals) + "'", "",
                            "give one file");
     DIST_RETURN_IF_ERROR(checkForm("--output", word.substr(equals + 1), end));
-    places.push_back({"--output " + word.substr(0, equals),
-                      word.substr(equals + 1)});
+    places.push_back(
+        {"--output " + word.substr(0, equals), word.substr(equals + 1)});
   }
   return checkPlaces(places);
 }
@@ -219,8 +219,7 @@ predictModel(const Options &options, std::vector<NamedInput> inputs,
   std::unique_ptr<Session> session;
   DIST_RETURN_IF_ERROR(
       openSession(options, program, failure, &session, nullptr));
-  if (const manifest::Entry *entry = session->findEntry("predict"))
-  {
+  if (const manifest::Entry *entry = session->findEntry("predict")) {
     DIST_RETURN_IF_ERROR(checkOutputs(options, *entry));
     if (!options.outputDir.empty())
       DIST_RETURN_IF_ERROR(checkFileNames(*entry));
