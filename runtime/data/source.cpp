@@ -106,8 +106,7 @@ static FolderPart lookInto(const std::string &folder, bool testPart) {
       part.images = folder + "/" + name;
     if (idx && starts(name, testPart ? "t10k-labels" : "train-labels"))
       part.labels = folder + "/" + name;
-    bool binary = name.size() > 4 && (name.substr(name.size() - 4) == ".bin" ||
-                                      name.find(".bin.gz") == name.size() - 7);
+    bool binary = endsWith(name, ".bin") || endsWith(name, ".bin.gz");
     if (binary && starts(name, testPart ? "test" : "data_batch"))
       part.batches.push_back(folder + "/" + name);
   }

@@ -248,6 +248,9 @@ TEST_F(ShardDataTest, AFolderOfBatchesIsSeveralFiles) {
   }
   std::ofstream(file("test_batch.bin"))
       << char(9) + std::string(3 * 32 * 32, char(90));
+  // Neither is one, though each begins as one.
+  std::ofstream(file("test.1")) << "notes";
+  std::ofstream(file("data_batch_1.txt")) << "notes";
   std::vector<std::string> files;
   ASSERT_TRUE(listDataFiles(folder, &files).ok());
   ASSERT_EQ(files.size(), 5u);
