@@ -16,7 +16,8 @@
 #include <map>
 
 struct dist_status_t {
-  dist::Status status;
+  dist::StatusCode code;
+  std::string message; // on one line
 };
 
 struct dist_team_t {

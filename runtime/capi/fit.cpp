@@ -103,8 +103,9 @@ dist_session_fit(dist_session_t *session, const dist_tensor_t *columns,
     if (!session || num_columns < 0 || (num_columns > 0 && !columns))
       return badArgument("a session and data are needed");
     dist_fit_options_t given = DIST_FIT_OPTIONS_INIT;
-    DIST_RETURN_IF_ERROR(
-        takeStruct(options, sizeof given, "dist_fit_options_t", &given));
+    DIST_RETURN_IF_ERROR(takeStruct(options,
+                                    offsetof(dist_fit_options_t, async_save),
+                                    "dist_fit_options_t", &given));
     const manifest::Entry *entry = trainingEntry(*session->session);
     if (!entry)
       return badArgument("the package trains nothing",

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/capi/capi.h"
+#include "runtime/core/one_line.h"
 #include "runtime/core/predict.h"
 #include "runtime/formats/convert.h"
 
@@ -159,7 +160,7 @@ dist_status_t *dist_session_open(const char *package,
     if (given.log)
       session.log = [given](LogLevel level, const std::string &text) {
         given.log(given.log_data, static_cast<dist_log_level_t>(level),
-                  text.c_str());
+                  onOneLine(text).c_str());
       };
     if (given.team)
       session.team = given.team->threads;

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/capi/capi.h"
+#include "runtime/core/one_line.h"
 #include <new>
 
 using namespace dist;
@@ -20,24 +21,28 @@ const char *dist_version_string(void) {
 
 // Handed out when there is no memory left for a status; never freed.
 static dist_status_t &outOfMemory() {
-  static dist_status_t status{Status::outOfMemory()};
+  static dist_status_t status{Status::outOfMemory().code(),
+                              Status::outOfMemory().message()};
   return status;
 }
 
 dist_status_t *dist::toC(Status status) noexcept {
   if (status.ok())
     return nullptr;
-  auto *result = new (std::nothrow) dist_status_t{std::move(status)};
-  return result ? result : &outOfMemory();
+  try {
+    return new dist_status_t{status.code(), onOneLine(status.message())};
+  } catch (const std::bad_alloc &) {
+    return &outOfMemory();
+  }
 }
 
 dist_status_code_t dist_status_code(const dist_status_t *status) {
-  return status ? static_cast<dist_status_code_t>(status->status.code())
+  return status ? static_cast<dist_status_code_t>(status->code)
                 : DIST_STATUS_OK;
 }
 
 const char *dist_status_message(const dist_status_t *status) {
-  return status ? status->status.message().c_str() : "";
+  return status ? status->message.c_str() : "";
 }
 
 void dist_status_free(dist_status_t *status) {

@@ -62,6 +62,46 @@ TEST_P(CApiState, OldAndNewStructs) {
               DIST_STATUS_INVALID_ARGUMENT, "struct_size is not set");
 }
 
+// As far as options went before they got more members.
+TEST_P(CApiState, OptionsOfOlderApps) {
+  dist_session_t *handle = openHandle();
+  auto begins = [&](size_t size) {
+    dist_fit_options_t options = DIST_FIT_OPTIONS_INIT;
+    options.struct_size = size;
+    options.epochs = -1;
+    return dist_session_fit(handle, nullptr, 0, nullptr, &options, nullptr);
+  };
+  for (size_t size :
+       {offsetof(dist_fit_options_t, async_save), sizeof(dist_fit_options_t)})
+    expectError(begins(size), DIST_STATUS_INVALID_ARGUMENT, "is negative");
+  expectError(begins(offsetof(dist_fit_options_t, data)),
+              DIST_STATUS_INVALID_ARGUMENT,
+              "struct_size is not set (dist_fit_options_t)");
+}
+
+TEST_P(CApiState, MessagesAreOneLine) {
+  dist_session_t *none = nullptr;
+  dist_status_t *status =
+      dist_session_open("/nowhere/a\nb\x1b[31m", nullptr, &none);
+  EXPECT_NE(std::string(dist_status_message(status)).find("a b?[31m"),
+            std::string::npos)
+      << dist_status_message(status);
+  dist_status_free(status);
+  dist_session_t *handle = openHandle();
+  messages.clear();
+  dist_checkpoint_options_t options = DIST_CHECKPOINT_OPTIONS_INIT;
+  options.use = DIST_CHECKPOINT_RESUME;
+  std::string states = folder / "a\nb";
+  std::filesystem::create_directories(states + "/step-000000000001");
+  dist_checkpoint_t *checkpoint = nullptr;
+  expectOk(dist_checkpoint_open(states.c_str(), handle, &options, &checkpoint,
+                                nullptr));
+  dist_checkpoint_close(checkpoint);
+  ASSERT_FALSE(messages.empty());
+  for (const std::string &message : messages)
+    EXPECT_EQ(message.find('\n'), std::string::npos) << message;
+}
+
 TEST_P(CApiState, ValuesOfRowsHaveTheDimsThatAreRead) {
   dist_session_t *handle = openHandle();
   int32_t moving = dist_session_find_variable(handle, "moving");

@@ -8,6 +8,7 @@
 #include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 #include "passes/Lowering/Package/FileError.h"
+#include "runtime/core/one_line.h"
 #include "tools/options/options.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -72,14 +73,14 @@ LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
   }
   // One line: what follows a line break is a note.
   llvm::errs() << "dist-opt: " << kind << ": "
-               << ::dist::tools::onOneLine(StringRef(text).rtrim().str())
+               << ::dist::onOneLine(StringRef(text).rtrim().str())
                << "\n";
   for (Diagnostic &note : diagnostic.getNotes()) {
     llvm::errs() << "  note: ";
     // One that shows an op has lines of its own.
     const std::string lines = note.str();
     for (StringRef line : llvm::split(lines, '\n'))
-      llvm::errs() << ::dist::tools::onOneLine(line.str()) << "\n";
+      llvm::errs() << ::dist::onOneLine(line.str()) << "\n";
   }
   printed |= isError;
   return success();

@@ -9,6 +9,7 @@
 #include "mlir/IR/MLIRContext.h"
 #include "passes/Analysis/CheckPartition.h"
 #include "passes/Analysis/CheckServers.h"
+#include "runtime/core/one_line.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-opt/CheckOptions.h"
 #include "tools/dist-opt/Compilation.h"
@@ -174,7 +175,7 @@ static int printCluster(const Options &options) {
   llvm::outs() << report.text;
   llvm::outs().flush();
   for (const std::string &note : report.notes)
-    llvm::errs() << "dist-opt: note: " << ::dist::tools::onOneLine(note)
+    llvm::errs() << "dist-opt: note: " << ::dist::onOneLine(note)
                  << "\n";
   int code = 0;
   for (const ::dist::Status &fault : report.faults)

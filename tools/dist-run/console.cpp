@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/console.h"
+#include "runtime/core/one_line.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/options.h"
 #include <cerrno>

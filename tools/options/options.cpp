@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/core/limits.h"
+#include "runtime/core/one_line.h"
 #include "tools/options/cluster.h"
 #include "tools/options/evaluator.h"
 #include "tools/options/strategies.h"
@@ -27,15 +28,6 @@ int exitCodeOf(StatusCode code) {
   default:
     return 3;
   }
-}
-
-std::string onOneLine(std::string text) {
-  for (char &c : text)
-    if (c == '\n' || c == '\r')
-      c = ' ';
-    else if (static_cast<unsigned char>(c) < ' ' || c == 0x7f)
-      c = '?';
-  return text;
 }
 
 std::string errorLine(const char *tool, const Status &status) {

@@ -219,10 +219,6 @@ const std::vector<std::string> &strategyNames();
 /// usage, 3 when a device, a peer or the file system fails.
 int exitCodeOf(StatusCode code);
 
-/// A text for stderr, on one line: what the names and contents of files bring
-/// into it neither breaks it nor is obeyed by a terminal.
-std::string onOneLine(std::string text);
-
 /// `TOOL: error: MESSAGE`, on one line, without its end.
 std::string errorLine(const char *tool, const Status &status);
 

@@ -8,6 +8,7 @@
 #include "dist/cluster.h"
 #include "runtime/cluster/capi/served_app.h"
 #include "runtime/comm/ucx/ucx.h"
+#include "runtime/core/one_line.h"
 #include <cmath>
 #include <cstddef>
 #include <net/if.h>
@@ -140,7 +141,7 @@ Status toJoinOptions(const char *package, const dist_cluster_options_t &given,
   if (given.log)
     out->note = [log = given.log,
                  data = given.log_data](const std::string &line) {
-      log(data, DIST_LOG_INFO, line.c_str());
+      log(data, DIST_LOG_INFO, onOneLine(line).c_str());
     };
   return Status();
 }
