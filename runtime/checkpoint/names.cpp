@@ -5,16 +5,21 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/checkpoint/names.h"
+#include "runtime/core/text.h"
 #include "runtime/formats/file_system.h"
 #include <algorithm>
+#include <charconv>
 #include <cstdio>
+#include <cstring>
 #include <sys/stat.h>
 
 namespace dist {
 
+static constexpr const char *kStep = "step-";
+
 std::string stateName(int64_t step) {
   char name[32];
-  std::snprintf(name, sizeof name, "step-%012lld",
+  std::snprintf(name, sizeof name, "%s%012lld", kStep,
                 static_cast<long long>(step));
   return name;
 }
@@ -26,10 +31,13 @@ std::vector<std::string> listNames(const std::string &folder) {
 std::vector<int64_t> listStates(const std::string &folder) {
   std::vector<int64_t> steps;
   for (const std::string &name : listNames(folder)) {
-    long long step;
-    int used = 0;
-    if (std::sscanf(name.c_str(), "step-%12lld%n", &step, &used) == 1 &&
-        name[used] == 0)
+    // Of as many digits as the step has: apps count as they like.
+    int64_t step = 0;
+    const char *end = name.data() + name.size();
+    if (startsWith(name, kStep) &&
+        std::from_chars(name.data() + std::strlen(kStep), end, step).ptr ==
+            end &&
+        name == stateName(step))
       steps.push_back(step);
   }
   std::sort(steps.rbegin(), steps.rend());

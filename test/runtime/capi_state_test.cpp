@@ -290,6 +290,28 @@ TEST_P(CApiState, RunsGoOnFromCheckpoints) {
   dist_checkpoint_close(nullptr);
 }
 
+// An app may count in nanoseconds.
+TEST_P(CApiState, StepsHaveAsManyDigitsAsTheyNeed) {
+  std::string states = folder / "states";
+  dist_session_t *handle = openHandle();
+  dist_checkpoint_t *checkpoint = nullptr;
+  dist_checkpoint_options_t options = DIST_CHECKPOINT_OPTIONS_INIT;
+  options.keep = 2;
+  expectOk(dist_checkpoint_open(states.c_str(), handle, &options, &checkpoint,
+                                nullptr));
+  for (int64_t step : {int64_t(999999999999), int64_t(1000000000000),
+                       int64_t(1785000000000000000), INT64_MAX})
+    expectOk(dist_checkpoint_save(checkpoint, step));
+  dist_checkpoint_close(checkpoint);
+  EXPECT_FALSE(fs::exists(fs::path(states) / "step-1000000000000"));
+  options.use = DIST_CHECKPOINT_RESUME;
+  int64_t step = 0;
+  expectOk(dist_checkpoint_open(states.c_str(), handle, &options, &checkpoint,
+                                &step));
+  EXPECT_EQ(step, INT64_MAX);
+  dist_checkpoint_close(checkpoint);
+}
+
 int countThreads() {
   fs::directory_iterator tasks("/proc/self/task");
   return std::distance(fs::begin(tasks), fs::end(tasks));
