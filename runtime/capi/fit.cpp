@@ -65,6 +65,8 @@ Status toFitOptions(const dist_fit_options_t &given,
   if (!given.keep_order)
     out->shuffle = given.seed;
   out->dropRemainder = given.drop_remainder;
+  if (given.checkpoint && !*given.checkpoint)
+    return badArgument("the folder of states has no name");
   if (given.checkpoint)
     out->checkpoint = given.checkpoint;
   if (given.keep)

@@ -62,13 +62,17 @@ const char *dist_data_type_name(dist_data_type_t type) {
   return name(typeOf(type));
 }
 
+/// False: no memory has such dims.
+static bool countBytes(const dist_tensor_t &tensor, size_t *out) {
+  if (tensor.num_dims < 0 || (tensor.num_dims > 0 && !tensor.dims))
+    return false;
+  const std::vector<int64_t> dims(tensor.dims, tensor.dims + tensor.num_dims);
+  return checkedBytes(dims, byteSize(typeOf(tensor.type)), out);
+}
+
 size_t dist_tensor_bytes(const dist_tensor_t *tensor) {
-  if (!tensor || (tensor->num_dims > 0 && !tensor->dims))
-    return 0;
-  size_t bytes = byteSize(typeOf(tensor->type));
-  for (int32_t i = 0; i < tensor->num_dims; ++i)
-    bytes *= tensor->dims[i];
-  return bytes;
+  size_t bytes = 0;
+  return tensor && countBytes(*tensor, &bytes) ? bytes : 0;
 }
 
 Status dist::toView(const dist_tensor_t *tensor, TensorView *out) {
@@ -76,6 +80,10 @@ Status dist::toView(const dist_tensor_t *tensor, TensorView *out) {
       (tensor->num_dims > 0 && !tensor->dims) ||
       byteSize(typeOf(tensor->type)) == 0)
     return badArgument("a tensor needs a type, dims and data");
+  size_t bytes = 0;
+  if (!countBytes(*tensor, &bytes))
+    return badArgument("a tensor has a dim below 0, or more elements than "
+                       "memory has room for");
   out->type = typeOf(tensor->type);
   out->shape.assign(tensor->dims, tensor->dims + tensor->num_dims);
   out->data = tensor->data;

@@ -315,14 +315,18 @@ struct Piece {
 static Status splitSpec(const std::string &spec, bool *pairs,
                         std::vector<std::pair<std::string, Piece>> *out) {
   std::vector<std::string> texts = splitList(spec);
-  *pairs = texts.size() > 1 ||
-           (spec.find('=') != std::string::npos && !isFolder(spec));
+  // A name of its own may have both signs in it: year=2024/a,b.npz.
+  Piece whole;
+  const bool isThere = Piece::parse(spec, false, &whole).ok() &&
+                       (pathExists(spec) || pathExists(whole.text));
+  *pairs = !isThere && (texts.size() > 1 || spec.find('=') != std::string::npos);
   if (!*pairs)
     return Piece::parse(spec, false, &out->emplace_back().second);
   for (const std::string &text : texts) {
     size_t equals = text.find('=');
     if (equals == std::string::npos || equals == 0 || equals + 1 == text.size())
-      return wrongSpec(text, "expected NAME=FILE");
+      return wrongSpec(text, "expected NAME=FILE (in a list, as NAME=@LIST, a "
+                             "file's name may have commas)");
     std::string name = text.substr(0, equals);
     for (auto &other : *out)
       if (other.first == name)

@@ -301,6 +301,12 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
   for (size_t i = 0; i < names.size(); ++i) {
     if (!wanted[i])
       continue;
+    // NumPy takes the last one.
+    if (std::count(names.begin(), names.end(), names[i]) > 1)
+      return Status::error(StatusCode::InvalidInput, "ambiguous .npz archive",
+                           where,
+                           "it holds '" + names[i] + "' more than once",
+                           "write it again with numpy.savez");
     HostArray array;
     auto check = [&](const ArrayHeader &header) {
       return demand.check(names[i], header.type, header.shape);

@@ -491,6 +491,7 @@ Status Trainer::validateAndTell() {
 
 Status Trainer::run(FitOutcome *outcome) {
   Status status = train(outcome);
+  outcome->step = state.step; // after an error, too
   // What was saved before an error is as good as it was without one.
   if (!status.ok() && saves)
     (void)saves->finish(nullptr);

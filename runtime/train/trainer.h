@@ -89,7 +89,7 @@ struct FitOptions {
   EvaluationRunner *evaluator = nullptr;
 };
 
-/// How a run ended that gave no error.
+/// How a run ended. Of one that gave an error `begun`, `folder` and `step`.
 struct FitOutcome {
   /// Whatever the end: `checkpoint`, if there is one, is this run's, which its
   /// processes have agreed on. No step is done before.

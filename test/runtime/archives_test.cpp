@@ -106,6 +106,19 @@ TEST_F(ArchivesTest, AreReadWholeWithTheirChecksums) {
   }
 }
 
+// As zip adds a member once more; which one is meant differs by who reads it.
+TEST_F(ArchivesTest, AMemberIsThereOnce) {
+  std::string bytes = archiveOf(
+      {{"a", npyOf({1}), false}, {"b", npyOf({2}), false}, {"a", npyOf({3})}});
+  expectError(read("a.npz", bytes), StatusCode::InvalidInput,
+              "ambiguous .npz archive");
+  ArrayDemand other;
+  other.choose = [](const std::vector<std::string> &names) {
+    return std::vector<bool>{false, true, false};
+  };
+  EXPECT_TRUE(read("a.npz", bytes, other).ok());
+}
+
 TEST_F(ArchivesTest, MembersThatNobodyWantsStayPacked) {
   std::string other = npyOf(std::vector<float>(100000, 1));
   other[200] ^= 1;

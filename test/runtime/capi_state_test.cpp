@@ -74,6 +74,10 @@ TEST_P(CApiState, OptionsOfOlderApps) {
   for (size_t size :
        {offsetof(dist_fit_options_t, async_save), sizeof(dist_fit_options_t)})
     expectError(begins(size), DIST_STATUS_INVALID_ARGUMENT, "is negative");
+  dist_fit_options_t nameless = DIST_FIT_OPTIONS_INIT;
+  nameless.checkpoint = "";
+  expectError(dist_session_fit(handle, nullptr, 0, nullptr, &nameless, nullptr),
+              DIST_STATUS_INVALID_ARGUMENT, "has no name");
   expectError(begins(offsetof(dist_fit_options_t, data)),
               DIST_STATUS_INVALID_ARGUMENT,
               "struct_size is not set (dist_fit_options_t)");

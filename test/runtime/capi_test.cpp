@@ -126,6 +126,14 @@ TEST_F(CApiTest, ErrorsAreStatuses) {
               DIST_STATUS_INVALID_ARGUMENT, "more outputs");
   expectError(dist_session_train_step(handle, nullptr, 0, nullptr),
               DIST_STATUS_INVALID_ARGUMENT, "expected 2, but got 0");
+  float numbers[2] = {1, 2};
+  for (std::vector<int64_t> dims :
+       {std::vector<int64_t>{-1, 2}, {int64_t(1) << 58, 64}, {INT64_MAX, 0}}) {
+    dist_tensor_t impossible = {DIST_DATA_TYPE_F32, 2, dims.data(), numbers};
+    EXPECT_EQ(dist_tensor_bytes(&impossible), 0u);
+    expectError(dist_session_predict(handle, &impossible, 1, nullptr, 0),
+                DIST_STATUS_INVALID_ARGUMENT, "a dim below 0, or more");
+  }
   dist_tensor_t untyped = {};
   expectError(dist_session_train_step(handle, &untyped, 1, nullptr),
               DIST_STATUS_INVALID_ARGUMENT, "type, dims and data");

@@ -147,6 +147,14 @@ TEST_F(DataTest, CsvAndArchives) {
   EXPECT_EQ(data->columns()[1].array.shape[0], 2);
 }
 
+TEST_F(DataTest, AFileThatIsThereIsMeant) {
+  std::filesystem::create_directory(file("a=1,b"));
+  std::ofstream(file("a=1,b/d.csv")) << "1,2,0\n3,4,1\n";
+  DataOptions options;
+  options.spec = file("a=1,b/d.csv") + "[1:2]";
+  EXPECT_EQ(example(*opened(options, entry({4, 2})), 0)[0], 3);
+}
+
 TEST_F(DataTest, SeveralFilesAreOne) {
   auto write = [&](const char *name, std::vector<uint8_t> values) {
     return npy(name, manifest::U8, {int64_t(values.size()), 1}, values);

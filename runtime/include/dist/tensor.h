@@ -49,7 +49,7 @@ typedef struct dist_tensor_t {
 DIST_API size_t dist_data_type_size(dist_data_type_t type);
 /* "f32", "i64", ... */
 DIST_API const char *dist_data_type_name(dist_data_type_t type);
-/* Bytes of all elements. */
+/* Bytes of all elements; 0 where no memory has such dims. */
 DIST_API size_t dist_tensor_bytes(const dist_tensor_t *tensor);
 
 #ifdef __cplusplus
