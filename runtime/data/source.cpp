@@ -319,7 +319,8 @@ static Status splitSpec(const std::string &spec, bool *pairs,
   Piece whole;
   const bool isThere = Piece::parse(spec, false, &whole).ok() &&
                        (pathExists(spec) || pathExists(whole.text));
-  *pairs = !isThere && (texts.size() > 1 || spec.find('=') != std::string::npos);
+  *pairs =
+      !isThere && (texts.size() > 1 || spec.find('=') != std::string::npos);
   if (!*pairs)
     return Piece::parse(spec, false, &out->emplace_back().second);
   for (const std::string &text : texts) {

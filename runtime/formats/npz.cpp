@@ -304,8 +304,7 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
     // NumPy takes the last one.
     if (std::count(names.begin(), names.end(), names[i]) > 1)
       return Status::error(StatusCode::InvalidInput, "ambiguous .npz archive",
-                           where,
-                           "it holds '" + names[i] + "' more than once",
+                           where, "it holds '" + names[i] + "' more than once",
                            "write it again with numpy.savez");
     HostArray array;
     auto check = [&](const ArrayHeader &header) {

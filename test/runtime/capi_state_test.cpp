@@ -92,12 +92,17 @@ TEST_P(CApiState, MessagesAreOneLine) {
       << dist_status_message(status);
   dist_status_free(status);
   dist_session_t *handle = openHandle();
+  std::string states = folder / "a\nb";
+  dist_checkpoint_t *checkpoint = nullptr;
+  expectOk(dist_checkpoint_open(states.c_str(), handle, nullptr, &checkpoint,
+                                nullptr));
+  expectOk(dist_checkpoint_save(checkpoint, 1));
+  dist_checkpoint_close(checkpoint);
+  // A damaged one, of which a note tells.
+  fs::create_directories(states + "/step-000000000002");
   messages.clear();
   dist_checkpoint_options_t options = DIST_CHECKPOINT_OPTIONS_INIT;
   options.use = DIST_CHECKPOINT_RESUME;
-  std::string states = folder / "a\nb";
-  std::filesystem::create_directories(states + "/step-000000000001");
-  dist_checkpoint_t *checkpoint = nullptr;
   expectOk(dist_checkpoint_open(states.c_str(), handle, &options, &checkpoint,
                                 nullptr));
   dist_checkpoint_close(checkpoint);

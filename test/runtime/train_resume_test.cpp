@@ -89,6 +89,8 @@ TEST_F(TrainTest, ALostProcessEndsTheRunWhereverItIs) {
       EXPECT_TRUE(outcome.begun || recorder.steps.empty());
       if (cut == 0)
         EXPECT_FALSE(outcome.begun);
+      EXPECT_EQ(outcome.step,
+                recorder.steps.empty() ? 0 : recorder.steps.back().step);
       if (isOver)
         continue;
       EXPECT_EQ(status.message(), "the peer is lost");

@@ -73,8 +73,7 @@ LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
   }
   // One line: what follows a line break is a note.
   llvm::errs() << "dist-opt: " << kind << ": "
-               << ::dist::onOneLine(StringRef(text).rtrim().str())
-               << "\n";
+               << ::dist::onOneLine(StringRef(text).rtrim().str()) << "\n";
   for (Diagnostic &note : diagnostic.getNotes()) {
     llvm::errs() << "  note: ";
     // One that shows an op has lines of its own.

@@ -175,8 +175,7 @@ static int printCluster(const Options &options) {
   llvm::outs() << report.text;
   llvm::outs().flush();
   for (const std::string &note : report.notes)
-    llvm::errs() << "dist-opt: note: " << ::dist::onOneLine(note)
-                 << "\n";
+    llvm::errs() << "dist-opt: note: " << ::dist::onOneLine(note) << "\n";
   int code = 0;
   for (const ::dist::Status &fault : report.faults)
     code = std::max(code, reportError(fault));
