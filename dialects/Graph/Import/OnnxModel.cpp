@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxModel.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -203,7 +204,27 @@ LogicalResult OnnxModel::checkNames() {
   return success();
 }
 
+/// The names of the inputs' dims, each once.
+static SmallVector<std::string> listDimNames(const onnx::GraphProto &graph) {
+  SmallVector<std::string> names;
+  for (const onnx::ValueInfoProto &input : graph.input())
+    for (const auto &dim : input.type().tensor_type().shape().dim())
+      if (!dim.dim_param().empty() &&
+          !llvm::is_contained(names, dim.dim_param()))
+        names.push_back(dim.dim_param());
+  return names;
+}
+
 LogicalResult OnnxModel::chooseBatch() {
+  // The size of a dim that there is not would be ignored.
+  SmallVector<std::string> names = listDimNames(model.graph());
+  for (const auto &given : options.dims)
+    if (!llvm::is_contained(names, given.first))
+      return error("bad --dim '" + given.first + "'",
+                   "no input has a dim of that name",
+                   names.empty() ? "leave it out: no dim has a name"
+                                 : "the inputs' dims are named '" +
+                                       llvm::join(names, "', '") + "'");
   // Whether some input (not all: axes and scales have no batch) is of that
   // size.
   bool fixed = false;
@@ -234,6 +255,11 @@ LogicalResult OnnxModel::chooseBatch() {
     return error("cannot import the model", "a batch of " +
                                                 llvm::Twine(options.batchSize) +
                                                 " is not possible");
+  if (options.batchSize && isBatchGiven &&
+      options.dims.at(*batchName) != options.batchSize)
+    notes.push_back("--dim " + *batchName + "=" +
+                    std::to_string(options.dims.at(*batchName)) +
+                    " is the size of the batch, and not --batch-size");
   if (!options.batchSize || batchName || fixed)
     return success();
   if (!first || *first < 1)

@@ -118,13 +118,19 @@ static LogicalResult writeVariant(ModuleOp module, ModuleOp few,
   return success();
 }
 
+/// For whom the umask says, as files are: LLVM leaves others out by itself.
+static std::error_code makeFolders(const std::string &path) {
+  return llvm::sys::fs::create_directories(path, /*IgnoreExisting=*/true,
+                                           llvm::sys::fs::perms::all_all);
+}
+
 static LogicalResult writePackage(ModuleOp module, ModuleOp few,
                                   const LoweringOptions &options,
                                   const std::string &folder) {
   // The workers' manifest has their digests.
   for (auto [number, server] : llvm::enumerate(options.servers)) {
     std::string place = ::dist::serverPath(folder, int(number));
-    if (std::error_code code = llvm::sys::fs::create_directories(place))
+    if (std::error_code code = makeFolders(place))
       return emitFileError(module, "cannot make the folder ")
              << place << ": " << code.message();
     if (failed(writePackage(server.module, {}, server.options, place)))
@@ -163,7 +169,7 @@ LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
            << target << ": " << why << "; give another folder, or remove it";
   std::string fresh =
       target + ".new-" + std::to_string(llvm::sys::Process::getProcessId());
-  if (std::error_code code = llvm::sys::fs::create_directories(fresh))
+  if (std::error_code code = makeFolders(fresh))
     return emitFileError(module, "cannot make the folder ")
            << fresh << ": " << code.message();
   LogicalResult result = writePackage(module, few, options, fresh);
