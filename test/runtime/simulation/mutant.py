@@ -61,7 +61,7 @@ MUTANTS = {
     "commit_before_slices": (SAVING, "  if (status.ok() && failure->ok()) {", "  if (!failure->ok())\n    files.resize(1);\n  if (status.ok()) {"),
     "epoch_not_compared": (SAVING, "  DIST_RETURN_IF_ERROR(checkHold());\n", ""),
     "folder_not_synced": (SAVING, "step));\n  DIST_RETURN_IF_ERROR(flushToDisk(path));\n", "step));\n"),
-    "header_not_synced": (STATE_FILE, "error_handler_t::replace) + \"\\n\", true)", "error_handler_t::replace) + \"\\n\", false)"),
+    "header_not_synced": (STATE_FILE, "jsonText(file, 1) + \"\\n\", true)", "jsonText(file, 1) + \"\\n\", false)"),
     "made_in_cache": (FILES, "durable && !pathExists(one)", "false"),
     "not_fenced": (FOLDER, "startsWith(name, kSaving) && epochIn(name) < epoch", "false"),
     "claim_not_exclusive": (FOLDER, "O_CREAT | O_EXCL |", "O_CREAT |"),
