@@ -47,18 +47,26 @@ Status KeptStates::keep(Session &session, const TrainingState &training) {
   return Status();
 }
 
+Status KeptStates::write(State &state, const std::string &path) {
+  DIST_RETURN_IF_ERROR(makeFolders(path));
+  SavedFile file;
+  DIST_RETURN_IF_ERROR(state.values.write(path, &file));
+  DIST_RETURN_IF_ERROR(writeIndex(path, {toText(file)}, &state.header.crc));
+  return writeHeader(path, state.header);
+}
+
 Status KeptStates::write(const std::string &folder) {
-  for (std::unique_ptr<State> &state : states) {
-    std::string path = folder + "/" + stateName(state->header.training.step);
-    DIST_RETURN_IF_ERROR(makeFolders(path));
-    SavedFile file;
-    DIST_RETURN_IF_ERROR(state->values.write(path, &file));
+  while (!states.empty()) {
+    State &state = *states.front();
+    const std::string path =
+        folder + "/" + stateName(state.header.training.step);
+    if (Status status = write(state, path); !status.ok()) {
+      removeAll(path);
+      return status;
+    }
     // Pages of a folder in memory take the place of the copy's.
-    state->copies.clear();
-    DIST_RETURN_IF_ERROR(writeIndex(path, {toText(file)}, &state->header.crc));
-    DIST_RETURN_IF_ERROR(writeHeader(path, state->header));
+    states.erase(states.begin());
   }
-  states.clear();
   return Status();
 }
 

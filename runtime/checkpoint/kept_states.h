@@ -33,11 +33,13 @@ public:
   /// Bytes of the copies.
   int64_t bytes() const;
   /// Writes what is kept into folders of `folder`, for `loadKept`. The sessions
-  /// it is of may be gone. Nothing is kept then.
+  /// it is of may be gone. Nothing is kept then. Behind an error what is not
+  /// there yet is still kept, and may be written elsewhere.
   Status write(const std::string &folder);
 
 private:
   struct State;
+  static Status write(State &state, const std::string &path);
   std::vector<std::unique_ptr<State>> states; // the oldest first
 };
 

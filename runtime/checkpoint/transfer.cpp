@@ -66,9 +66,11 @@ private:
 } // namespace
 
 /// The files that `giver` has in `from`; who receives writes them in `to`.
+/// `taken`: whether it could, which is its own error and none of the others'.
 static Status transferFiles(Session &session, const std::string &from,
                             const std::string &to, int giver, bool receives,
-                            Status mine) {
+                            Status *taken) {
+  Status mine;
   const bool gives = session.process() == giver;
   std::vector<std::string> names, all;
   if (gives)
@@ -88,19 +90,19 @@ static Status transferFiles(Session &session, const std::string &from,
     FileSink sink;
     if (gives)
       reader = std::make_unique<PieceReader>(from + "/" + name);
-    if (receives)
-      mine = sink.open(to + "/" + name);
+    if (receives && taken->ok())
+      *taken = sink.open(to + "/" + name);
     do {
       std::string piece;
       if (gives)
         mine = reader->read(&piece);
       DIST_RETURN_IF_ERROR(share(session, mine, piece, &all, &outcome));
       DIST_RETURN_IF_ERROR(std::move(outcome));
-      if (receives)
-        mine = sink.write(all[size_t(giver)]);
+      if (receives && taken->ok())
+        *taken = sink.write(all[size_t(giver)]);
     } while (!all[size_t(giver)].empty());
-    if (receives && mine.ok())
-      mine = sink.commit();
+    if (receives && taken->ok())
+      *taken = sink.commit();
   }
 }
 
@@ -109,17 +111,19 @@ Status transferState(Session &session, const std::string &folder, int giver,
   // Where it does not come to its end, as another process is lost meanwhile,
   // what has come counts as no state.
   const std::string half = folder + kHalf;
-  Status mine;
+  Status taken;
   if (receives) {
     removeAll(half);
-    mine = makeFolders(half);
+    taken = makeFolders(half);
   }
   DIST_RETURN_IF_ERROR(
-      transferFiles(session, folder, half, giver, receives, std::move(mine)));
-  Status named;
-  if (receives && fileSystem().rename(half, folder) != 0)
-    named = ioError(folder, std::strerror(errno));
-  return share(session, named);
+      transferFiles(session, folder, half, giver, receives, &taken));
+  if (receives && taken.ok() && fileSystem().rename(half, folder) != 0)
+    taken = ioError(folder, std::strerror(errno));
+  // Who has no room for it ends, and is lost to the others, which go on
+  // without.
+  DIST_RETURN_IF_ERROR(taken);
+  return share(session, Status());
 }
 
 } // namespace dist

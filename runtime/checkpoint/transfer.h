@@ -13,7 +13,8 @@ namespace dist {
 
 /// Copies the files of process `giver`'s `folder` to those processes that call
 /// it with `receives`, into theirs, which is there when it has all of them; all
-/// call it together. Errors: of one, everyone's.
+/// call it together. Errors: the giver's is everyone's. Who cannot take them
+/// has one of its own, and is to end: it is lost to the others.
 Status transferState(Session &session, const std::string &folder, int giver,
                      bool receives);
 

@@ -213,8 +213,7 @@ Status ValuesFile::write(const std::string &folder, SavedFile *out) {
       writer.add(part.entry.tensor, part.type, part.shape,
                  part.copied->data.data());
     else
-      writer.add(part.entry.tensor, part.type, part.shape,
-                 std::move(part.make));
+      writer.add(part.entry.tensor, part.type, part.shape, part.make);
   SafetensorsSums sums;
   DIST_RETURN_IF_ERROR(writer.finish(/*durable=*/true, &sums));
   out->name = name;
@@ -222,7 +221,7 @@ Status ValuesFile::write(const std::string &folder, SavedFile *out) {
   out->headerCrc = sums.header;
   for (Part &part : parts) {
     part.entry.crc = sums.tensors[part.entry.tensor];
-    out->parts.push_back(std::move(part.entry));
+    out->parts.push_back(part.entry);
   }
   return Status();
 }

@@ -51,7 +51,8 @@ public:
   /// Takes now what `write` would take from the session, which may go on then.
   /// `memory` must outlive it; its buffers are used again.
   Status copy(std::vector<Tensor> *memory);
-  /// Through the disk's cache; `out`: its entry of the index.
+  /// Through the disk's cache; `out`: its entry of the index. Again, elsewhere,
+  /// where it has failed.
   Status write(const std::string &folder, SavedFile *out);
 
 private:

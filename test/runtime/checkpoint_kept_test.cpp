@@ -92,6 +92,64 @@ TEST_F(CheckpointProcesses, TheNewestThatAllKeptIsTakenUp) {
   EXPECT_EQ(valueOf(one, Table)[0], 600);
 }
 
+/// Where the first place has no room for all of it the rest goes elsewhere.
+TEST_F(CheckpointProcesses, WhatCouldNotBeWrittenIsStillKept) {
+  fs::path parent = folder / "kept";
+  std::vector<KeptStates> kept(1);
+  {
+    SavedRun run;
+    open(run, {0});
+    for (int step : {5, 6}) {
+      fill(run, 100 * step);
+      expectOk(keep(run, kept, step));
+    }
+  }
+  // When the index is to be there, all values are.
+  for (const char *blocked : {"variables.safetensors", "index.json"}) {
+    fs::create_directories(parent / "full" / kStep6 / blocked / "x");
+    EXPECT_FALSE(kept[0].write(parent / "full").ok());
+    EXPECT_EQ(namesIn(parent / "full"), Names{kStep5});
+    EXPECT_EQ(kept[0].step(), 6);
+  }
+  ASSERT_TRUE(kept[0].write(parent / "0").ok());
+  EXPECT_TRUE(kept[0].empty());
+  EXPECT_EQ(namesIn(parent / "0"), Names{kStep6});
+  SavedRun one;
+  open(one, {0});
+  EXPECT_EQ(loadAll(one, parent), 6);
+  EXPECT_EQ(valueOf(one, Table)[9], 609);
+}
+
+/// Who cannot take what it is given is lost to the others, as if it had ended:
+/// they do not fail by its error.
+TEST_F(CheckpointProcesses, WhoHasNoRoomForAStateFailsAlone) {
+  fs::path parent = folder / "kept";
+  std::vector<KeptStates> kept(1);
+  {
+    SavedRun run;
+    open(run, {0});
+    fill(run);
+    expectOk(keep(run, kept, 5));
+  }
+  ASSERT_TRUE(kept[0].write(parent / "0").ok());
+  ASSERT_TRUE(writeFile(parent / "1", "").ok()); // where its folder is to be
+  SavedRun two;
+  two.processes.timeout = 1;
+  open(two, {0, 1});
+  std::vector<Status> all = two.processes.onAll([&](int process, Session &own) {
+    TrainingState state;
+    Kept found = Kept::Nothing;
+    std::vector<std::string> notes;
+    return loadKept(parent / std::to_string(process), own, &state, &found,
+                    &notes);
+  });
+  EXPECT_EQ(all[0].code(), StatusCode::Unavailable);
+  EXPECT_EQ(all[0].message().find("cannot make folder"), std::string::npos)
+      << all[0].message();
+  EXPECT_NE(all[1].message().find("cannot make folder"), std::string::npos)
+      << all[1].message();
+}
+
 TEST_F(CheckpointProcesses, WhatIsNotWholeInMemoryIsNotTakenUp) {
   fs::path parent = folder / "kept";
   std::vector<KeptStates> kept(2);

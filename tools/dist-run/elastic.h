@@ -36,7 +36,7 @@ public:
   const std::string &folder() const { return scratch.getPath(); }
 
 private:
-  Status makeRoom(int64_t bytes);
+  Status makeForOthers();
 
   const bool isOn;
   KeptStates states;

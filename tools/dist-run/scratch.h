@@ -10,6 +10,7 @@
 #include "runtime/core/status.h"
 #include "tools/dist-run/folder_lock.h"
 #include <string>
+#include <utility>
 
 namespace dist::tools {
 
@@ -25,6 +26,10 @@ public:
   /// Makes a new one in `parent`.
   Status make(const std::string &parent);
   void remove();
+  void swap(ScratchFolder &other) {
+    std::swap(path, other.path);
+    std::swap(lock, other.lock);
+  }
   const std::string &getPath() const { return path; }
 
 private:
