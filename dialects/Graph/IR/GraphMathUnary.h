@@ -126,15 +126,37 @@ template <> struct ScalarCode<LogOp> : FloatOnly {
   }
 };
 
-template <> struct ScalarCode<Log1pOp> : FloatCode<math::Log1pOp> {
+template <> struct ScalarCode<Log1pOp> : FloatOnly {
   static double evaluate(double x) { return std::log1p(x); }
+  // Upstream makes log(1 + x) of math.log1p. What 1 + x was rounded by is in
+  // its distance from 1, too (Goldberg, "What Every Computer Scientist Should
+  // Know About Floating-Point Arithmetic", theorem 4).
+  static Value emit(ScalarBuilder &b, Value x) {
+    Value one = b.constant(1), sum = b.add(one, x);
+    Value ratio = b.create<arith::DivFOp>(x, b.sub(sum, one));
+    Value log = b.mul(b.create<math::LogOp>(sum), ratio);
+    Value infinity = b.constant(std::numeric_limits<double>::infinity());
+    return b.select(b.equal(sum, one), x,
+                    b.select(b.equal(sum, infinity), sum, log));
+  }
   static Value gradient(GraphBuilder &g, Log1pOp op, Value dy) {
     return g.div(dy, g.add(op.getOperand(), 1));
   }
 };
 
-template <> struct ScalarCode<Expm1Op> : FloatCode<math::ExpM1Op> {
+template <> struct ScalarCode<Expm1Op> : FloatOnly {
   static double evaluate(double x) { return std::expm1(x); }
+  // Upstream makes exp(x) - 1 of math.expm1. Near 0 the first terms of the sum
+  // of x^k / k! are exact to the type.
+  static Value emit(ScalarBuilder &b, Value x) {
+    int terms = b.getType().isF64() ? 17 : 9;
+    Value one = b.constant(1), sum = one;
+    for (int k = terms; k > 1; --k)
+      sum = b.add(one, b.mul(b.mul(x, b.constant(1.0 / k)), sum));
+    Value isNear = b.less(b.create<math::AbsFOp>(x), b.constant(0.5));
+    return b.select(isNear, b.mul(x, sum),
+                    b.sub(b.create<math::ExpOp>(x), one));
+  }
   static Value gradient(GraphBuilder &g, Expm1Op op, Value dy) {
     return g.mul(dy, g.add(op.getResult(), 1));
   }

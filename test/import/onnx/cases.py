@@ -179,6 +179,14 @@ def cases():
         yield f"pad_{mode}_{low}_{high}", 19, [
             node("Pad", ["x", "pads"], ["z"], mode=mode), tensor("pads", [4], [0, low, 0, high], "q")], {
             "x": make([1, 6], lambda i, j: j + 1)}, {"z": Array([1, len(wanted)], wanted)}
+    # Close to 0 these keep all their digits.
+    for kind, small in (("f", 9), ("d", 18)):
+        x3 = Array([1, 3], [-(10.0 ** -small), -0.25, -40.0], kind)
+        yield "expm1_" + kind, 17, [node("Elu", ["x"], ["e"]), node("Div", ["e", "x"], ["z"])], {"x": x3}, {
+            "z": make([1, 3], lambda i, j: math.expm1(x3[0, j]) / x3[0, j], kind)}
+        yield "log1p_" + kind, 17, [
+            node("Softplus", ["x"], ["s"]), node("Exp", ["x"], ["e"]), node("Div", ["s", "e"], ["z"])], {"x": x3}, {
+            "z": make([1, 3], lambda i, j: math.log1p(math.exp(x3[0, j])) / math.exp(x3[0, j]), kind)}
     # No input, none but a number, none with elements: nothing is a batch.
     yield "no_input", 13, [node("Neg", ["w"], ["z"]), tensor("w", [2], [1.0, -2.0])], {}, {"z": Array([2], [-1.0, 2.0])}
     yield "number", 13, [node("Neg", ["x"], ["z"])], {"x": Array([], [3.0])}, {"z": Array([], [-3.0])}
