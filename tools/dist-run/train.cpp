@@ -20,6 +20,7 @@
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/prepare.h"
 #include "tools/dist-run/program.h"
+#include "tools/dist-run/scratch.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/interrupt.h"
 #include <atomic>
@@ -44,6 +45,7 @@ struct HandedOn {
   std::optional<EpochRow> last;
   std::vector<StepRow> steps;
   std::vector<EpochRow> epochs;
+  bool isBegun = false; // by this process
 };
 
 /// Of what is told once more, as its steps are done again, the last counts.
@@ -286,6 +288,13 @@ static int prepareFit(const Options &options) {
   return failure.exitCode ? failure.exitCode : report(status);
 }
 
+/// As if it had been killed: others go on without one that is, and end with one
+/// that leaves.
+[[noreturn]] static void endWithoutLeaving(int code) {
+  removeScratchFolders();
+  std::_Exit(code);
+}
+
 int runFit(const Options &options) {
   if (Options others = options; takePreparation(&others))
     return prepareFit(others);
@@ -349,8 +358,8 @@ int runFit(const Options &options) {
 
   Options present = options;
   Elastic elastic(options);
+  bool isLate = false;
   if (options.elastic && cluster.isCluster()) {
-    bool isLate = false;
     status = cluster.meet(&present, &isLate);
     if (status.ok() && isLate)
       status = elastic.beginLate();
@@ -365,6 +374,10 @@ int runFit(const Options &options) {
     bool goesOn = false;
     const bool wasChief = cluster.isChief();
     int code = fitOnce(present, &handedOn, cluster, elastic, &goesOn);
+    // What one lacks that has come to others ends none of them.
+    if (!goesOn && isLate && !handedOn.isBegun &&
+        code == exitCodeOf(StatusCode::Unavailable))
+      endWithoutLeaving(code);
     if (!goesOn)
       return code;
     // Also where nothing was kept yet: others may have been further.
@@ -481,6 +494,7 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   FitOutcome outcome;
   status =
       fit(*session, *data, validation.get(), fitOptions, reporter, &outcome);
+  handedOn->isBegun |= outcome.begun;
   if (outcome.folder) {
     outcome.folder->takesOver = handedOn->folder.takesOver;
     handedOn->folder = *outcome.folder;

@@ -208,6 +208,17 @@ elif case == "refuse":
     workers[2] = start(2, ports)
     tasks.wait_for("worker 2 is refused", lambda: workers[2].poll() is not None)
     end_job(told, reader)
+elif case == "room":
+    # Worker 2 is lost, and started again where nothing has room for the others' state.
+    workers = [start(index, ports) for index in range(3)]
+    told, reader = tasks.listen(workers[0])
+    wait_for_steps(20)
+    workers[2].kill()
+    workers[2].wait()
+    wait_until_told(told, "going on with 2 workers")
+    workers[2] = start(2, ports, TMPDIR="/nonexistent")
+    tasks.wait_for("worker 2 fails", lambda: workers[2].poll() is not None)
+    end_job(told, reader)
 elif case == "prepare":
     # What is to be trained by one worker less is being compiled when one is lost.
     workers = [start(index, ports) for index in range(3)]
