@@ -128,6 +128,31 @@ TEST(Options, WhatIsGivenTwiceIsRefused) {
   EXPECT_EQ(o.split.size(), 2u);
 }
 
+TEST(Options, OneThingIsWritten) {
+  auto has = [](const std::vector<std::string> &words,
+                const std::string &part) {
+    std::vector<std::string> all = {"m.onnx", "--loss=mse"};
+    all.insert(all.end(), words.begin(), words.end());
+    std::string text = refused(Tool::Opt, all);
+    EXPECT_NE(text.find(part), std::string::npos) << text;
+  };
+  has({"--coverage", "--explain"}, "(--explain): --coverage prints its table");
+  has({"--coverage", "-o", "f"}, "(--output): --coverage prints its table");
+  has({"--explain", "--emit=package", "-o", "f"},
+      "(--explain): --emit=package is written in its place");
+  has({"--check", "--emit=train"}, "(--check): --emit=train stops before");
+  has({"--explain", "--dependencies=f"}, "(--dependencies): they are those");
+  has({"-o", "f.mlir"}, "'f.mlir' is a file's name");
+  parsed(Tool::Opt, {"m.onnx", "--check", "--explain=json", "-o", "f.json"});
+  parsed(Tool::Opt, {"m.onnx", "--emit=rt", "-o", "f.mlir"});
+  parsed(Tool::Opt, {"m.onnx", "--dependencies=f", "-o", "f.v2"});
+}
+
+TEST(Options, NamesMayBeginWithADash) {
+  EXPECT_EQ(parsed(Tool::Run, {"info", "--json", "--", "-m.onnx"}).model,
+            "./-m.onnx");
+}
+
 TEST(Options, AFlagIsTakenBack) {
   Options o = parsed(Tool::Run, {"bench", "m", "--loss=mse", "--overlap=false",
                                  "--json=false"});

@@ -419,6 +419,9 @@ int runInfo(const Options &options) {
   std::vector<std::string> cpus;
   if (status.ok())
     status = readVariants(program.folder, options, &manifest, &cpus);
+  // The cache knows models by their contents, whatever their files' names.
+  if (!isPackage(options.model))
+    manifest.set_model_name(options.model.substr(options.model.rfind('/') + 1));
   if (!status.ok())
     return report(status);
   const manifest::Entry *predict = nullptr;

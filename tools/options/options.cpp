@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/core/limits.h"
 #include "runtime/core/one_line.h"
+#include "runtime/core/text.h"
 #include "tools/options/cluster.h"
 #include "tools/options/evaluator.h"
 #include "tools/options/strategies.h"
@@ -78,6 +79,54 @@ static Status checkExplanations(const Options &o) {
                       "two strategies are compared as a table or "
                       "as JSON",
                       "write --explain=json, or leave it out");
+  return Status();
+}
+
+/// A package is a folder: what is called as a file was meant to be one.
+static bool isFileName(const std::string &path) {
+  for (const char *form : {".mlir", ".mlirbc", ".onnx", ".safetensors", ".json",
+                           ".html", ".ll", ".txt", ".svg"})
+    if (endsWith(path, form))
+      return true;
+  return false;
+}
+
+/// dist-opt writes one thing: what else is asked for would be left out.
+static Status checkWritten(const Options &o) {
+  const std::pair<const char *, bool> beside[] = {
+      {"--emit", !o.emit.empty()},
+      {"--explain", !o.explain.empty()},
+      {"--check", !o.check.empty()},
+      {"--diff", !o.diff.empty()},
+      {"--output", !o.outFile.empty()}};
+  for (auto [option, isGiven] : beside)
+    if (o.coverage && isGiven)
+      return wrongValue(option, "--coverage prints its table and nothing else",
+                        "leave one of them out");
+  if (!o.explain.empty() && !o.emit.empty() && o.emit != "explain")
+    return wrongValue("--explain",
+                      "--emit=" + o.emit + " is written in its place",
+                      "leave one of them out");
+  if (!o.check.empty() &&
+      (o.emit == "graph" || o.emit == "train" || o.emit == "annotated"))
+    return wrongValue("--check",
+                      "--emit=" + o.emit +
+                          " stops before there is a "
+                          "partitioned program to check",
+                      "leave one of them out");
+  const bool isPackage =
+      o.emit == "package" || (o.emit.empty() && o.explain.empty() &&
+                              o.diff.empty() && !o.outFile.empty());
+  if (!o.dependencies.empty() && !isPackage)
+    return wrongValue("--dependencies", "they are those of a package",
+                      "add --emit=package -o FOLDER, or leave it out");
+  struct stat info;
+  if (isPackage && isFileName(o.outFile) && stat(o.outFile.c_str(), &info) != 0)
+    return wrongValue("--output",
+                      "'" + o.outFile +
+                          "' is a file's name, and without another --emit a "
+                          "package, a folder, is written",
+                      "add --emit=STAGE, or give another name");
   return Status();
 }
 
@@ -311,6 +360,8 @@ static Status settle(Tool tool, Options &o) {
                                "HOST:PORT")
                : Status();
   DIST_RETURN_IF_ERROR(checkExplanations(o));
+  if (tool == Tool::Opt)
+    DIST_RETURN_IF_ERROR(checkWritten(o));
   DIST_RETURN_IF_ERROR(checkFollow(o));
   DIST_RETURN_IF_ERROR(checkModes(o));
   // Each side is settled by itself.
@@ -482,7 +533,11 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
     return Status();
   }
   for (const std::string &word : app.remaining())
-    return unknownOption(word, table);
+    if (word != "--") // Behind it are names that may begin with a -.
+      return unknownOption(word, table);
+  // The compiler is handed it, too.
+  if (options->model.rfind('-', 0) == 0)
+    options->model.insert(0, "./");
   DIST_RETURN_IF_ERROR(table.apply(overrides));
   if (run && isEvaluator(*options)) {
     Options own;
