@@ -126,7 +126,7 @@ Status dist_cluster_t::call(const Function &function,
   dist_status_t *failed = function.call(function.data, &given, &room);
   if (!failed)
     return Status();
-  Status status = failed->status;
+  Status status = Status::error(failed->code, failed->message);
   dist_status_free(failed);
   return status;
 }
