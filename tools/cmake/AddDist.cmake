@@ -45,10 +45,20 @@ macro(dist_use_mlir)
   add_definitions(${LLVM_DEFINITIONS})
   dist_add_precompiled(MLIRLibrary MLIRPrecompiled.h -fPIC ${dist_mlir_flags})
   dist_add_precompiled(MLIRProgram MLIRPrecompiled.h -fPIE ${dist_mlir_flags})
+  if(DIST_ENABLE_TESTS)
+    dist_add_precompiled(MLIRTestProgram MLIRPrecompiled.h -fPIE ${dist_mlir_flags} ${dist_test_flags})
+  endif()
 endmacro()
 
 # MLIR's package is built without exceptions; ours throws none across it.
 set(dist_mlir_flags -fno-exceptions -Wno-redundant-move)
+
+# To optimize a test takes longer than to run it: two minutes in all. Sanitized code
+# is too slow without.
+set(dist_test_flags)
+if(NOT DIST_SANITIZE)
+  set(dist_test_flags -O0)
+endif()
 
 # dist_add_precompiled(NAME HEADER FLAGS... [LINK LIBS...]): a header of this folder,
 # once for all targets that are compiled with these flags and libraries.
@@ -66,7 +76,7 @@ function(dist_add_precompiled name header)
 endfunction()
 
 # dist_precompiled(TARGET KIND): its C++ sources get the headers of MLIR, the Standard
-# library or, a program, of Tests with it.
+# library or, a program with the flags of tests, Test or MLIRTest.
 function(dist_precompiled target kind)
   if(NOT DIST_ENABLE_PCH)
     return()
@@ -134,17 +144,31 @@ function(dist_add_test name)
   set_tests_properties(${name} PROPERTIES TIMEOUT ${DIST_TEST_SECONDS})
 endfunction()
 
-# dist_add_gtest(NAME SOURCES... [LINK LIBS...] [MLIR])
-# MLIR: it is compiled against MLIR, and linked with it.
+# dist_test_target(TARGET): a program of tests alone.
+function(dist_test_target target)
+  target_compile_options(${target} PRIVATE ${dist_test_flags})
+  dist_precompiled(${target} Test)
+endfunction()
+
+# dist_add_gtest(NAME [MLIR] [OPTIMIZED] SOURCES... [LINK LIBS...])
+# MLIR: it is compiled against MLIR, and linked with it. OPTIMIZED: its own code,
+# not only what it tests, is long at work.
 function(dist_add_gtest name)
-  cmake_parse_arguments(ARG "MLIR" "" "LINK" ${ARGN})
+  cmake_parse_arguments(ARG "MLIR;OPTIMIZED" "" "LINK" ${ARGN})
   add_executable(${name} ${ARG_UNPARSED_ARGUMENTS})
   target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest GTest::gtest_main)
   if(ARG_MLIR)
-    dist_mlir_target(${name})
     target_link_libraries(${name} PRIVATE MLIR LLVM)
+  endif()
+  if(ARG_MLIR AND ARG_OPTIMIZED)
+    dist_mlir_target(${name})
+  elseif(ARG_MLIR)
+    target_compile_options(${name} PRIVATE ${dist_mlir_flags} ${dist_test_flags})
+    dist_precompiled(${name} MLIRTest)
+  elseif(ARG_OPTIMIZED)
+    dist_precompiled(${name} Standard)
   else()
-    dist_precompiled(${name} Test)
+    dist_test_target(${name})
   endif()
   if("thread" IN_LIST DIST_SANITIZE)
     target_sources(${name} PRIVATE ${CMAKE_SOURCE_DIR}/test/sanitizers/libgomp_forks.cpp)
