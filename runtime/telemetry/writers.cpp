@@ -52,7 +52,24 @@ Status LineFile::append(const std::string &bytes) {
   return Status();
 }
 
+Status LineFile::cut(size_t bytes) {
+  struct stat info;
+  const bool isCut = fstat(descriptor, &info) == 0 &&
+                     ftruncate(descriptor, info.st_size - off_t(bytes)) == 0;
+  return isCut ? Status() : cannotWrite(path);
+}
+
+/// A run that ended within an epoch has told of it: one that goes on there
+/// tells of the whole.
+Status HistoryFile::add(const StepRow &row) {
+  if (lastBytes > 0 && row.epoch == lastEpoch)
+    DIST_RETURN_IF_ERROR(file.cut(lastBytes));
+  lastBytes = 0;
+  return add(toJson(row));
+}
+
 Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
+  lastBytes = 0;
   struct stat info;
   bool there = stat(path.c_str(), &info) == 0;
   if (resumedStep > 0 && there && S_ISREG(info.st_mode) && info.st_size > 0) {
@@ -76,6 +93,10 @@ Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
       if (lastStep > resumedStep)
         break;
       kept += std::string(line) + "\n";
+      const bool endsEpoch = row.contains("epoch") && !row.contains("step") &&
+                             row["epoch"].is_number_integer();
+      lastEpoch = endsEpoch ? row["epoch"].get<int64_t>() : 0;
+      lastBytes = endsEpoch ? line.size() + 1 : 0;
     }
     DIST_RETURN_IF_ERROR(writeFile(path, kept));
     return file.open(path, false);

@@ -22,6 +22,8 @@ public:
   LineFile &operator=(const LineFile &) = delete;
   Status open(const std::string &path, bool truncate);
   Status append(const std::string &bytes);
+  /// Takes that much off the end of a regular file.
+  Status cut(size_t bytes);
   bool isOpen() const { return descriptor >= 0; }
 
 private:
@@ -34,7 +36,7 @@ class HistoryFile {
 public:
   /// `resumedStep` > 0: keeps the lines of an existing file up to that step.
   Status open(const std::string &path, int64_t resumedStep);
-  Status add(const StepRow &row) { return add(toJson(row)); }
+  Status add(const StepRow &row);
   Status add(const EpochRow &row) { return add(toJson(row)); }
 
 private:
@@ -42,6 +44,10 @@ private:
     return file.isOpen() ? file.append(line + "\n") : Status();
   }
   LineFile file;
+  /// The epoch's row that the kept lines end with, and how long it is; 0: they
+  /// end with another.
+  int64_t lastEpoch = 0;
+  size_t lastBytes = 0;
 };
 
 /// TensorBoard's event file: records of Event messages.

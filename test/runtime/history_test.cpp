@@ -1,0 +1,87 @@
+//===- history_test.cpp - Histories of runs that go on --------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "runtime/telemetry/writers.h"
+#include "test/runtime/folder_test.h"
+#include <fstream>
+
+namespace dist::test {
+namespace {
+
+struct HistoryTest : FolderTest {
+  static StepRow step(int64_t epoch, int64_t number) {
+    StepRow row;
+    row.epoch = epoch;
+    row.step = number;
+    return row;
+  }
+  static EpochRow epoch(int64_t number) {
+    EpochRow row;
+    row.epoch = number;
+    return row;
+  }
+  /// "s1 s2 e1": the rows by kind and number.
+  std::string rows() {
+    std::ifstream file(path);
+    std::string text;
+    for (std::string line; std::getline(file, line);) {
+      const bool isStep = line.find("\"step\":") != std::string::npos;
+      const std::string key = isStep ? "\"step\":" : "\"epoch\":";
+      const size_t at = line.find(key) + key.size();
+      text += (text.empty() ? "" : " ") + std::string(isStep ? "s" : "e") +
+              line.substr(at, line.find(',', at) - at);
+    }
+    return text;
+  }
+  std::string path;
+  void SetUp() override {
+    FolderTest::SetUp();
+    path = folder / "h.jsonl";
+  }
+};
+
+// --steps ends a run within an epoch, of which it tells; the run that goes on
+// there tells of the whole: readers had the epoch twice.
+TEST_F(HistoryTest, AnEpochThatGoesOnIsToldOnce) {
+  {
+    HistoryFile history;
+    ASSERT_TRUE(history.open(path, 0).ok());
+    ASSERT_TRUE(history.add(step(1, 1)).ok());
+    ASSERT_TRUE(history.add(step(1, 2)).ok());
+    ASSERT_TRUE(history.add(epoch(1)).ok());
+    ASSERT_TRUE(history.add(step(2, 3)).ok());
+    ASSERT_TRUE(history.add(epoch(2)).ok());
+  }
+  {
+    // Until its first step that run's end is the state.
+    HistoryFile history;
+    ASSERT_TRUE(history.open(path, 3).ok());
+  }
+  EXPECT_EQ(rows(), "s1 s2 e1 s3 e2");
+  HistoryFile history;
+  ASSERT_TRUE(history.open(path, 3).ok());
+  ASSERT_TRUE(history.add(step(2, 4)).ok());
+  ASSERT_TRUE(history.add(epoch(2)).ok());
+  ASSERT_TRUE(history.add(step(3, 5)).ok());
+  EXPECT_EQ(rows(), "s1 s2 e1 s3 s4 e2 s5");
+}
+
+TEST_F(HistoryTest, AnEpochThatWasWholeStays) {
+  {
+    HistoryFile history;
+    ASSERT_TRUE(history.open(path, 0).ok());
+    ASSERT_TRUE(history.add(step(1, 1)).ok());
+    ASSERT_TRUE(history.add(epoch(1)).ok());
+    ASSERT_TRUE(history.add(step(2, 2)).ok());
+  }
+  HistoryFile history;
+  ASSERT_TRUE(history.open(path, 1).ok());
+  ASSERT_TRUE(history.add(step(2, 2)).ok());
+  EXPECT_EQ(rows(), "s1 e1 s2");
+}
+
+} // namespace
+} // namespace dist::test
