@@ -26,6 +26,8 @@ def difference(a, b):
 
 
 def main():
+    if len(sys.argv) < 3:
+        sys.exit(__doc__.splitlines()[0])
     names = sys.argv[1:3]
     tolerance = float(sys.argv[3]) if len(sys.argv) > 3 else 1e-4
     histories = [rows(name) for name in names]
@@ -39,8 +41,9 @@ def main():
         if i < 5 or i == len(steps[0]) - 1:
             print(f"{a['step']:>6} {loss(a):>12.7f} {loss(b):>12.7f}")
     for name, history in zip(names, histories):
-        last = [row for row in history if row["kind"] == "epoch"][-1]
-        print(f"{name}: " + ", ".join(f"{k} {v:.4f}" for k, v in last.items() if isinstance(v, float)))
+        # A run that was stopped within its first epoch has none.
+        for last in [row for row in history if row["kind"] == "epoch"][-1:]:
+            print(f"{name}: " + ", ".join(f"{k} {v:.4f}" for k, v in last.items() if isinstance(v, float)))
     verdict = "agree" if worst <= tolerance else "DIFFER"
     print(f"{len(steps[0])} steps {verdict}: largest relative difference of the losses {worst:.1e} (at most {tolerance:.0e})")
     sys.exit(worst > tolerance)
