@@ -215,6 +215,7 @@ int Coordinator::placeOf(int index) const {
 }
 
 Status Coordinator::look() {
+  DIST_RETURN_IF_ERROR(ended);
   if (emptySince && options.noneReturns && options.noneReturns())
     return isEmpty(", and none is started again");
   if (emptySince && isCancelled && !queue.empty())
@@ -323,7 +324,17 @@ Status Coordinator::hearReport(Letter &letter) {
   return Status();
 }
 
+/// That a server, or the last worker, is lost is told once. Who has asked for a
+/// state meanwhile, as to save, goes on behind its error, and would wait for
+/// ever.
 Status Coordinator::hear(Mail::Event event, Letter &letter) {
+  Status heard = hearOne(event, letter);
+  if (!heard.ok() && ended.ok())
+    ended = heard;
+  return heard;
+}
+
+Status Coordinator::hearOne(Mail::Event event, Letter &letter) {
   int worker = cast.workerOf(letter.from);
   if (event == Mail::Event::Lost)
     return worker >= 0 ? loseWorker(worker) : lostPeer(cast, mail, letter.from);
@@ -389,6 +400,7 @@ Status Coordinator::listen(Mail::Clock::time_point until) {
 
 Status Coordinator::ask(int server, Kind kind, Buffer question,
                         Letter *answered) {
+  DIST_RETURN_IF_ERROR(ended);
   Letter letter;
   letter.kind = kind;
   letter.question = ++questions;

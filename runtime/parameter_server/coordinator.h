@@ -136,6 +136,7 @@ private:
   /// The place in the queue of what may begin.
   std::deque<int64_t>::iterator findReady();
   Status hear(Mail::Event event, Letter &letter);
+  Status hearOne(Mail::Event event, Letter &letter);
   Status hearReport(Letter &letter);
   Status loseWorker(int place);
   /// Admits who has come, one at a time.
@@ -184,6 +185,7 @@ private:
   std::map<int64_t, Buffer> works; // of those that are not done
   Done steps, others{kFirstUnpushed, {}};
   std::deque<Completion> completions;     // untold
+  Status ended;                           // why there is no run any more
   Status failure;                         // of the first closure that had one
   int64_t failing = -1, toldFailure = -1; // which that is, and was
   uint64_t questions = 0;

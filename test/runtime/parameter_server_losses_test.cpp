@@ -31,6 +31,37 @@ TEST(ParameterServer, LostServerIsNamed) {
               std::string::npos);
 }
 
+/// A state that cannot be read is one that is not saved, and the run goes on
+/// behind it: to its end.
+TEST(ParameterServer, AServerThatIsLostAsAStateIsReadEndsTheRun) {
+  Cluster cluster(2, 2);
+  cluster.startServer(0);
+  cluster.startWorker(0);
+  cluster.startWorker(1);
+  cluster.kill(cluster.cast().server(1));
+  auto expectLost = [](const Status &status) {
+    EXPECT_NE(status.message().find("ps 1 is lost"), std::string::npos)
+        << status.message();
+  };
+  Buffer state;
+  expectLost(cluster.coordinator->readState(1, &state));
+  expectLost(cluster.coordinator->readState(0, &state));
+  cluster.schedule(0, 4);
+  std::optional<Completion> none;
+  expectLost(cluster.tryNext(&none));
+}
+
+TEST(ParameterServer, TheLastWorkerThatIsLostAsAStateIsReadEndsTheRun) {
+  Cluster cluster(1, 1); // whose server does not answer
+  cluster.kill(cluster.cast().worker(0));
+  Buffer state;
+  Status status = cluster.coordinator->readState(0, &state);
+  EXPECT_NE(status.message().find("no worker is left"), std::string::npos);
+  cluster.schedule(0, 4);
+  std::optional<Completion> none;
+  EXPECT_EQ(cluster.tryNext(&none).message(), status.message());
+}
+
 TEST(ParameterServer, LostCoordinatorIsNamed) {
   Cluster cluster(1, 1);
   cluster.startAll();
