@@ -55,7 +55,7 @@ void OnnxModel::adviseOnExport() {
   std::string by =
       producer.empty() ? std::string("the exporter") : producer.str();
   llvm::StringMap<SmallVector<const onnx::NodeProto *, 1>> readers;
-  bool hasDropout = false, isForTraining = false;
+  bool hasDropout = false, isForTraining = false, isOptimized = false;
   forEachNode(graph, [&](const onnx::NodeProto &node) {
     hasDropout |= node.op_type() == "Dropout";
     for (const onnx::AttributeProto &attribute : node.attribute())
@@ -79,8 +79,9 @@ void OnnxModel::adviseOnExport() {
     bool isProduct = op == "MatMul" || op == "Gemm";
     if (isConv || isProduct || op == "Add" || op == "Mul") {
       StringRef rewrites = getRewrites(node);
-      bool tells =
-          tellsOfFolding(node.name()) || rewrites.contains("FuseBatchNorm");
+      bool isFused = rewrites.contains("FuseBatchNorm");
+      isOptimized |= isFused;
+      bool tells = tellsOfFolding(node.name()) || isFused;
       if (!tells && rewrites.contains("RemoveOptionalBias"))
         stripped.push_back(labelOf(node));
       for (const std::string &input : node.input())
@@ -110,7 +111,9 @@ void OnnxModel::adviseOnExport() {
     notes.push_back("batch norm was folded by " + by + " into " +
                     listNames(folded) +
                     ": a scale and a shift are trained, not batch statistics; "
-                    "export in training mode to train what the source does");
+                    "export in training mode" +
+                    (isOptimized ? " and with optimize=False" : "") +
+                    " to train what the source does");
   for (const Chain *chain : {&convolutions, &products})
     if (chain->biased && !chain->bare.empty() && fromKeras)
       notes.push_back(listNames(chain->bare) +

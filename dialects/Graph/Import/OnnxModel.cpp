@@ -64,11 +64,13 @@ LogicalResult OnnxModel::check() {
   if (failed(loadOpsets()))
     return failure();
   findConstantWeights();
+  source = OnnxSource(model.graph());
   if (failed(loadInitializers(*model.mutable_graph())) ||
       failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()) ||
       failed(untie()))
     return failure();
   trainability = findTrainable(model.graph(), initializers);
+  applySource();
   ::dist::forEachOnnxGraph(model.mutable_graph(), [&](onnx::GraphProto *graph) {
     for (const onnx::SparseTensorProto &sparse : graph->sparse_initializer())
       if (auto found = trainability.find(sparse.values().name());
@@ -366,6 +368,9 @@ LogicalResult OnnxModel::applyRegexes() {
       if (train)
         entry.second.group = "parameter";
       entry.second.byUser = true;
+      // A constant is in no checkpoint.
+      if (train)
+        entry.second.group = "parameter";
       entry.second.why = ("--" + option + " " + text).str();
     }
     return any ? success()

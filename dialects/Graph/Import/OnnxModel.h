@@ -10,6 +10,7 @@
 #include "dialects/Graph/IR/ExampleRows.h"
 #include "dialects/Graph/Import/Importer.h"
 #include "dialects/Graph/Import/OnnxNode.h"
+#include "dialects/Graph/Import/OnnxSource.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "runtime/formats/external_files.h"
 #include "runtime/formats/onnx_branches.h"
@@ -102,6 +103,16 @@ private:
       llvm::function_ref<std::string(const onnx::NodeProto &, StringRef)>
           nameCopy,
       std::vector<::dist::OnnxCopy> &copies);
+  /// By what the exporter tells of the source; returns which uses got copies.
+  llvm::StringSet<> untieMerged(
+      llvm::function_ref<std::string(const onnx::NodeProto &, StringRef)>
+          nameCopy,
+      llvm::function_ref<void(const std::string &, const std::string &,
+                              const std::string &, int)>
+          copyOf,
+      llvm::StringSet<> &taken);
+  /// Overrules `trainability` by what the exporter tells of the source.
+  void applySource();
   /// For `notes` and the variables' reasons: who shares a parameter, what is
   /// not trained, what the exporter dropped.
   void describeSharing();
@@ -175,6 +186,7 @@ private:
   /// Initializers that cannot be read, and why: an error only when used.
   llvm::StringMap<std::string> badInitializers;
   llvm::StringMap<Trainability> trainability;
+  OnnxSource source;
   /// Constant nodes that hold a parameter, in the file's order: its name, and
   /// of what.
   std::vector<std::pair<std::string, std::string>> constantWeights;

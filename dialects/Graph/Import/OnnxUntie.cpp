@@ -9,7 +9,8 @@
 // vector of zeros then. Trained as one variable, the model is another one. They
 // are made several again where that is certain: all elements are equal (a table
 // that the model shares with its head is not), and an Identity node still gives
-// the name of the other parameter. Where no name is left only the user knows.
+// the name of the other parameter, or the nodes' notes tell it. Where no name
+// is left only the user knows.
 //
 // Moving statistics are never what something else is: they are of one
 // normalization by nature, and always made its own.
@@ -120,6 +121,45 @@ void OnnxModel::untieStatistics(
     }
 }
 
+static std::string useOf(const std::string &node, int input) {
+  return node + '\n' + std::to_string(input);
+}
+
+llvm::StringSet<> OnnxModel::untieMerged(
+    llvm::function_ref<std::string(const onnx::NodeProto &, StringRef)>
+        nameCopy,
+    llvm::function_ref<void(const std::string &, const std::string &,
+                            const std::string &, int)>
+        copyOf,
+    llvm::StringSet<> &taken) {
+  llvm::StringSet<> untiedUses;
+  // Of an initializer and the parameter that it also stands for.
+  llvm::StringMap<std::string> names;
+  llvm::StringMap<::dist::HostArray> inFile = initializers;
+  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+    const std::string &key = ::dist::keyOfOnnxNode(node);
+    for (int i = 0; !key.empty() && i < node.input_size(); ++i) {
+      const std::string &from = node.input(i);
+      auto known = inFile.find(from);
+      if (known == inFile.end() || !::dist::isFloat(known->second.type))
+        continue;
+      std::string parameter = source.findMerged(
+          node, from, [&](StringRef name) { return inFile.contains(name); });
+      if (parameter.empty())
+        continue;
+      std::string &name = names[from + '\n' + parameter];
+      if (name.empty())
+        // A computed one, of another form, does not go by the parameter's.
+        name = source.findOrigin(from) || !taken.insert(parameter).second
+                   ? nameCopy(node, from)
+                   : parameter;
+      copyOf(name, from, key, i);
+      untiedUses.insert(useOf(key, i));
+    }
+  });
+  return untiedUses;
+}
+
 LogicalResult OnnxModel::untie() {
   llvm::Regex regex(options.untieRegex);
   std::string problem;
@@ -173,6 +213,7 @@ LogicalResult OnnxModel::untie() {
       copyOf(name, from, name, -1);
     }
   });
+  llvm::StringSet<> told = untieMerged(nameCopy, copyOf, taken);
   // Every use after the first.
   forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
     const std::string &key = ::dist::keyOfOnnxNode(node);
@@ -180,7 +221,8 @@ LogicalResult OnnxModel::untie() {
       const std::string &from = node.input(i);
       auto known = initializers.find(from);
       if (known == initializers.end() || !::dist::isFloat(known->second.type) ||
-          key.empty() || node.op_type() == "Identity" || !regex.match(from))
+          key.empty() || node.op_type() == "Identity" || !regex.match(from) ||
+          told.contains(useOf(key, i)))
         continue;
       if (uses[from]++ == 0)
         continue;
@@ -241,6 +283,9 @@ void OnnxModel::describeSharing() {
     }
     std::string users = llvm::join(ArrayRef(state.users).drop_front(), ", ");
     state.why += ", shared with " + users;
+    // Those that the exporter made one are apart.
+    if (source.isParameter(entry.getKey()))
+      continue;
     const ::dist::HostArray &array = initializers.find(entry.getKey())->second;
     if (!isUniform(array)) {
       if (haveOneOp(state.users))

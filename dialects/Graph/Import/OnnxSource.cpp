@@ -1,0 +1,167 @@
+//===- OnnxSource.cpp - What a file tells of its source -------------------===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/OnnxSource.h"
+#include "dialects/Graph/Import/OnnxModel.h"
+
+using namespace mlir;
+using namespace mlir::dist;
+using namespace mlir::dist::graph;
+
+namespace {
+constexpr char kSignature[] =
+    "pkg.torch.export.ExportedProgram.graph_signature";
+constexpr char kFoldedFrom[] = "pkg.onnxscript.optimizer.folded_from";
+constexpr char kNode[] = "pkg.torch.onnx.fx_node";
+
+/// PyTorch's ops that only change the form of their operand, and that fill.
+constexpr const char *kForms[] = {"t",        "transpose", "permute", "view",
+                                  "reshape",  "unsqueeze", "squeeze", "clone",
+                                  "alias",    "detach",    "flatten", "expand",
+                                  "_to_copy", "unflatten", "zeros"};
+} // namespace
+
+template <typename Entries>
+static StringRef findNote(const Entries &entries, StringRef key) {
+  for (const auto &entry : entries)
+    if (entry.key() == key)
+      return entry.value();
+  return "";
+}
+
+/// `name_12` -> `name`.
+static StringRef dropNumber(StringRef name) {
+  StringRef stem = name.rtrim("0123456789");
+  return stem.size() < name.size() && stem.ends_with("_") ? stem.drop_back()
+                                                          : name;
+}
+
+/// What stands between quotes: "['a', 'b']".
+static SmallVector<StringRef> listQuoted(StringRef text) {
+  SmallVector<StringRef> parts, quoted;
+  text.split(parts, '\'');
+  for (size_t i = 1; i < parts.size(); i += 2)
+    quoted.push_back(parts[i]);
+  return quoted;
+}
+
+OnnxSource::OnnxSource(const onnx::GraphProto &graph) {
+  // A line each: p_a_weight: PARAMETER target='a.weight'
+  SmallVector<StringRef> lines;
+  findNote(graph.metadata_props(), kSignature).split(lines, '\n');
+  for (StringRef line : lines) {
+    auto [placeholder, rest] = line.split(": ");
+    auto [kind, target] = rest.split(" target='");
+    StringRef name = target.split('\'').first;
+    if (name.empty())
+      continue;
+    bool isParameter = kind == "PARAMETER";
+    if (!isParameter && kind != "BUFFER" && kind != "CONSTANT_TENSOR")
+      continue;
+    kinds[name] = isParameter ? Kind::Parameter : Kind::Fixed;
+    if (isParameter)
+      parameters[placeholder] = name.str();
+  }
+  if (kinds.empty())
+    return;
+  for (const onnx::ValueInfoProto &value : graph.value_info()) {
+    StringRef from = findNote(value.metadata_props(), kFoldedFrom);
+    if (from.empty())
+      continue;
+    Origin origin;
+    // What the exporter makes within one of PyTorch's ops it calls val_12.
+    auto isForm = [](StringRef name) {
+      StringRef stem = dropNumber(name);
+      return stem == "val" || llvm::is_contained(kForms, stem);
+    };
+    origin.isForm = isForm(value.name());
+    for (StringRef name : listQuoted(from)) {
+      Kind kind = kindOf(name);
+      if (kind == Kind::Parameter)
+        origin.parameters.push_back(name.str());
+      origin.isForm &= kind == Kind::Parameter || isForm(name);
+    }
+    origins[value.name()] = origin;
+  }
+}
+
+std::string
+OnnxSource::findMerged(const onnx::NodeProto &node, StringRef initializer,
+                       llvm::function_ref<bool(StringRef)> isInFile) const {
+  if (parameters.empty())
+    return "";
+  StringRef own = initializer;
+  if (const Origin *origin = findOrigin(initializer)) {
+    if (!origin->isForm || origin->parameters.size() != 1)
+      return "";
+    own = origin->parameters.front();
+  }
+  if (kindOf(own) != Kind::Parameter)
+    return "";
+  // ... = call_function[target=...](args = (%mul, %p_a_weight, %p_a_bias), ...)
+  SmallVector<StringRef> words;
+  findNote(node.metadata_props(), kNode).split(words, '%');
+  SmallVector<StringRef, 2> merged;
+  for (StringRef word : words) {
+    auto known = parameters.find(
+        word.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; }));
+    if (known == parameters.end())
+      continue;
+    if (known->second == own)
+      return "";
+    if (!isInFile(known->second) && !llvm::is_contained(merged, known->second))
+      merged.push_back(known->second);
+  }
+  // Of a layer's weight and bias the one of the same name.
+  if (merged.size() > 1)
+    llvm::erase_if(merged, [&](StringRef name) {
+      return name.rsplit('.').second != own.rsplit('.').second;
+    });
+  return merged.size() == 1 ? merged.front().str() : "";
+}
+
+void OnnxModel::applySource() {
+  std::vector<std::string> computed;
+  std::string from;
+  for (auto &entry : trainability) {
+    Trainability &state = entry.second;
+    auto copy = untiedFrom.find(entry.getKey());
+    StringRef name =
+        copy == untiedFrom.end() ? entry.getKey() : StringRef(copy->second);
+    if (state.group == "buffer" || !source.isTold())
+      continue;
+    const OnnxSource::Origin *origin = source.findOrigin(name);
+    OnnxSource::Kind kind = source.kindOf(name);
+    bool isUnknown = kind == OnnxSource::Kind::Unknown;
+    // Of the exporter's literals; larger ones may have lost their notes.
+    bool isNumber =
+        ::dist::elementCount(initializers.find(name)->second.shape) == 1;
+    if (kind == OnnxSource::Kind::Parameter && !state.trainable) {
+      state.trainable = true;
+      state.group = "parameter";
+      state.why = "a parameter of the source";
+    } else if (kind == OnnxSource::Kind::Fixed ||
+               (origin && origin->parameters.empty()) ||
+               (isUnknown && !origin && !state.trainable && isNumber)) {
+      state.trainable = false;
+      state.group = "constant";
+      state.why = origin ? "computed by the exporter from no parameter"
+                         : "no parameter of the source";
+      state.users.clear();
+    } else if (origin && !origin->isForm) {
+      computed.push_back(entry.getKey().str());
+      if (from.empty())
+        from = listNames(origin->parameters);
+    }
+  }
+  if (computed.empty())
+    return;
+  llvm::sort(computed);
+  notes.push_back(listNames(computed) +
+                  (computed.size() > 1 ? " were" : " was") +
+                  " computed by the exporter from parameters: the source "
+                  "trains these; export it with optimize=False to do so");
+}

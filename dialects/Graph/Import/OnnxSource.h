@@ -1,0 +1,75 @@
+//===- OnnxSource.h - What a file tells of its source -*- C++ -*-===//
+//
+// Part of dist-mlir, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+//===----------------------------------------------------------------------===//
+//
+// PyTorch's exporter (dynamo=True) writes down what the source's tensors are
+// (parameters, buffers, constants), which of them each node reads, and from
+// what it computed an initializer. Where that is in the file, nothing of it
+// need be guessed. Other files, and those from which a tool dropped it, tell
+// nothing.
+//
+//===----------------------------------------------------------------------===//
+#ifndef DIALECTS_GRAPH_IMPORT_ONNXSOURCE_H
+#define DIALECTS_GRAPH_IMPORT_ONNXSOURCE_H
+
+#include "mlir/Support/LLVM.h"
+#include "llvm/ADT/STLFunctionalExtras.h"
+#include "llvm/ADT/StringMap.h"
+#include <string>
+
+namespace dist::onnx {
+class GraphProto;
+class NodeProto;
+} // namespace dist::onnx
+
+namespace mlir::dist::graph {
+
+class OnnxSource {
+public:
+  OnnxSource() = default;
+  explicit OnnxSource(const ::dist::onnx::GraphProto &graph);
+
+  bool isTold() const { return !kinds.empty(); }
+  /// `Fixed`: a buffer or a constant, which nothing trains.
+  enum class Kind { Unknown, Parameter, Fixed };
+  Kind kindOf(StringRef tensor) const { return kinds.lookup(tensor); }
+
+  /// What the exporter computed an initializer from.
+  struct Origin {
+    /// The source's parameters among it.
+    SmallVector<std::string, 2> parameters;
+    /// Whether only the form changed, and numbers were put together.
+    bool isForm = true;
+  };
+  /// Null: it was not computed, or nothing is told.
+  const Origin *findOrigin(StringRef initializer) const {
+    auto it = origins.find(initializer);
+    return it == origins.end() ? nullptr : &it->second;
+  }
+
+  /// Whether all of it is one parameter of the source.
+  bool isParameter(StringRef initializer) const {
+    const Origin *origin = findOrigin(initializer);
+    return origin ? origin->isForm && origin->parameters.size() == 1
+                  : kindOf(initializer) == Kind::Parameter;
+  }
+  /// The parameter that the source has where `node` reads `initializer`, if it
+  /// is another one than that which the initializer has been made of: the
+  /// exporter made them one, since they were equal. Else empty.
+  std::string findMerged(const ::dist::onnx::NodeProto &node,
+                         StringRef initializer,
+                         llvm::function_ref<bool(StringRef)> isInFile) const;
+
+private:
+  llvm::StringMap<Kind> kinds;
+  llvm::StringMap<Origin> origins;
+  /// What the nodes' notes call a parameter -> its name.
+  llvm::StringMap<std::string> parameters;
+};
+
+} // namespace mlir::dist::graph
+
+#endif // DIALECTS_GRAPH_IMPORT_ONNXSOURCE_H
