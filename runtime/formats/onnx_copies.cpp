@@ -20,6 +20,38 @@ template <typename T> struct Placed {
 };
 } // namespace
 
+/// Lets a node in front of all others transpose `from` to what `name` was.
+static Status transposeInstead(const OnnxCopy &copy, const std::string &where,
+                               onnx::GraphProto *graph) {
+  auto *all = graph->mutable_initializer();
+  int found = -1;
+  bool known = false;
+  for (int i = 0; i < all->size(); ++i) {
+    known |= all->Get(i).name() == copy.from;
+    if (all->Get(i).name() == copy.name)
+      found = i;
+  }
+  if (found < 0 || !known)
+    return Status::error(
+        StatusCode::InvalidInput, "cannot train two initializers as one", where,
+        "the model has no '" + copy.name + "' and '" + copy.from + "'",
+        "give --untie '^" + copy.name + "$'");
+  all->DeleteSubrange(found, 1);
+  onnx::NodeProto *node = graph->add_node();
+  node->set_op_type("Transpose");
+  node->set_name(copy.name);
+  node->add_input(copy.from);
+  node->add_output(copy.name);
+  onnx::AttributeProto *order = node->add_attribute();
+  order->set_name("perm");
+  order->set_type(7); // INTS
+  order->add_ints(1);
+  order->add_ints(0);
+  for (int i = graph->node_size() - 1; i > 0; --i)
+    graph->mutable_node()->SwapElements(i, i - 1);
+  return {};
+}
+
 Status dist::addOnnxCopies(const std::vector<OnnxCopy> &copies,
                            const std::string &where, onnx::GraphProto *graph) {
   if (copies.empty())
@@ -40,6 +72,8 @@ Status dist::addOnnxCopies(const std::vector<OnnxCopy> &copies,
     inputs[input.name()] = &input;
   std::set<const onnx::NodeProto *> removed;
   for (const OnnxCopy &copy : copies) {
+    if (copy.input == OnnxCopy::kTransposed)
+      continue;
     auto from = initializers.find(copy.from);
     auto node = nodes.find(copy.node);
     if (from == initializers.end() || node == nodes.end() ||
@@ -75,5 +109,8 @@ Status dist::addOnnxCopies(const std::vector<OnnxCopy> &copies,
       if (removed.count(&all->Get(i)))
         all->DeleteSubrange(i, 1);
   });
+  for (const OnnxCopy &copy : copies)
+    if (copy.input == OnnxCopy::kTransposed)
+      DIST_RETURN_IF_ERROR(transposeInstead(copy, where, graph));
   return {};
 }

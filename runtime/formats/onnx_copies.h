@@ -7,7 +7,8 @@
 //
 // Exporters make equal initializers one. The import decides which uses get a
 // copy of their own; the model that is written after training must have the
-// same copies, so both apply the same list to the file's graph.
+// same copies, so both apply the same list to the file's graph. They also make
+// two of one: of a table that is the head, too, one is the other transposed.
 //
 //===----------------------------------------------------------------------===//
 #ifndef RUNTIME_FORMATS_ONNX_COPIES_H
@@ -27,9 +28,11 @@ class GraphProto;
 struct OnnxCopy {
   std::string name, from;
   /// The key of the node that reads it, and which input it is. With `input` -1
-  /// an Identity node gave it this name: that node goes.
+  /// an Identity node gave it this name: that node goes. With `kTransposed` it
+  /// is an initializer of the main graph, which goes: a node transposes `from`.
   std::string node;
   int input = -1;
+  static constexpr int kTransposed = -2;
 };
 
 /// Adds the copies to the graph (each to that which has what it is of) and lets

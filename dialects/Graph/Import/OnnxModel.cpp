@@ -368,9 +368,6 @@ LogicalResult OnnxModel::applyRegexes() {
       if (train)
         entry.second.group = "parameter";
       entry.second.byUser = true;
-      // A constant is in no checkpoint.
-      if (train)
-        entry.second.group = "parameter";
       entry.second.why = ("--" + option + " " + text).str();
     }
     return any ? success()

@@ -103,6 +103,9 @@ private:
       llvm::function_ref<std::string(const onnx::NodeProto &, StringRef)>
           nameCopy,
       std::vector<::dist::OnnxCopy> &copies);
+  /// Initializers that are others, transposed.
+  void findTransposes(llvm::function_ref<bool(StringRef)> isApart,
+                      std::vector<::dist::OnnxCopy> &copies);
   /// By what the exporter tells of the source; returns which uses got copies.
   llvm::StringSet<> untieMerged(
       llvm::function_ref<std::string(const onnx::NodeProto &, StringRef)>

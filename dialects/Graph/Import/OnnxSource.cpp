@@ -93,13 +93,8 @@ OnnxSource::findMerged(const onnx::NodeProto &node, StringRef initializer,
                        llvm::function_ref<bool(StringRef)> isInFile) const {
   if (parameters.empty())
     return "";
-  StringRef own = initializer;
-  if (const Origin *origin = findOrigin(initializer)) {
-    if (!origin->isForm || origin->parameters.size() != 1)
-      return "";
-    own = origin->parameters.front();
-  }
-  if (kindOf(own) != Kind::Parameter)
+  StringRef own = findParameter(initializer);
+  if (own.empty())
     return "";
   // ... = call_function[target=...](args = (%mul, %p_a_weight, %p_a_bias), ...)
   SmallVector<StringRef> words;
@@ -125,6 +120,8 @@ OnnxSource::findMerged(const onnx::NodeProto &node, StringRef initializer,
 
 void OnnxModel::applySource() {
   std::vector<std::string> computed;
+  // Of a parameter: what it became, each use of which is trained apart.
+  std::map<std::string, std::vector<std::string>> forms;
   std::string from;
   for (auto &entry : trainability) {
     Trainability &state = entry.second;
@@ -133,13 +130,16 @@ void OnnxModel::applySource() {
         copy == untiedFrom.end() ? entry.getKey() : StringRef(copy->second);
     if (state.group == "buffer" || !source.isTold())
       continue;
+    if (StringRef of = source.findParameter(name);
+        !of.empty() && copy == untiedFrom.end())
+      forms[of.str()].push_back(name.str());
     const OnnxSource::Origin *origin = source.findOrigin(name);
     OnnxSource::Kind kind = source.kindOf(name);
     bool isUnknown = kind == OnnxSource::Kind::Unknown;
     // Of the exporter's literals; larger ones may have lost their notes.
     bool isNumber =
         ::dist::elementCount(initializers.find(name)->second.shape) == 1;
-    if (kind == OnnxSource::Kind::Parameter && !state.trainable) {
+    if (!source.findParameter(name).empty() && !state.trainable) {
       state.trainable = true;
       state.group = "parameter";
       state.why = "a parameter of the source";
@@ -156,6 +156,15 @@ void OnnxModel::applySource() {
       if (from.empty())
         from = listNames(origin->parameters);
     }
+  }
+  for (auto &[parameter, names] : forms) {
+    if (names.size() < 2)
+      continue;
+    llvm::sort(names);
+    notes.push_back(listNames(names) + " are forms of the one parameter '" +
+                    parameter +
+                    "' of the source, and are trained apart; export it with "
+                    "optimize=False to train it as one");
   }
   if (computed.empty())
     return;

@@ -50,11 +50,14 @@ public:
     return it == origins.end() ? nullptr : &it->second;
   }
 
-  /// Whether all of it is one parameter of the source.
-  bool isParameter(StringRef initializer) const {
-    const Origin *origin = findOrigin(initializer);
-    return origin ? origin->isForm && origin->parameters.size() == 1
-                  : kindOf(initializer) == Kind::Parameter;
+  /// The source's parameter that all of it is, maybe in another form; else
+  /// empty.
+  StringRef findParameter(StringRef initializer) const {
+    if (const Origin *origin = findOrigin(initializer))
+      return origin->isForm && origin->parameters.size() == 1
+                 ? StringRef(origin->parameters.front())
+                 : StringRef();
+    return kindOf(initializer) == Kind::Parameter ? initializer : StringRef();
   }
   /// The parameter that the source has where `node` reads `initializer`, if it
   /// is another one than that which the initializer has been made of: the

@@ -12,6 +12,9 @@
 // the name of the other parameter, or the nodes' notes tell it. Where no name
 // is left only the user knows.
 //
+// They also make two of one: the head that is the token table, too, becomes its
+// transpose, computed. It is read from the table again.
+//
 // Moving statistics are never what something else is: they are of one
 // normalization by nature, and always made its own.
 //
@@ -19,6 +22,7 @@
 #include "dialects/Graph/Import/OnnxModel.h"
 #include "runtime/formats/convert.h"
 #include "llvm/Support/Regex.h"
+#include <cstring>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -118,6 +122,79 @@ void OnnxModel::untieStatistics(
       }
       if (known->second != from)
         copies.push_back({known->second, from, ::dist::keyOfOnnxNode(node), i});
+    }
+}
+
+/// Whether two matrices have the same elements, one of them transposed.
+static bool areTransposes(const ::dist::HostArray &a,
+                          const ::dist::HostArray &b) {
+  if (a.type != b.type || a.shape.size() != 2 || b.shape.size() != 2 ||
+      a.shape[0] != b.shape[1] || a.shape[1] != b.shape[0] || a.shape[0] < 2 ||
+      a.shape[1] < 2)
+    return false;
+  size_t size = ::dist::byteSize(a.type), rows = a.shape[0],
+         columns = a.shape[1];
+  for (size_t i = 0; i < rows; ++i)
+    for (size_t j = 0; j < columns; ++j)
+      if (std::memcmp(a.data + (i * columns + j) * size,
+                      b.data + (j * rows + i) * size, size) != 0)
+        return false;
+  return true;
+}
+
+/// Whether there are at most two different elements.
+static bool hasFewValues(const ::dist::HostArray &array) {
+  size_t size = ::dist::byteSize(array.type);
+  StringRef bytes(array.data, array.view().bytes()), other;
+  for (; bytes.size() >= size; bytes = bytes.drop_front(size)) {
+    StringRef one = bytes.take_front(size);
+    if (one == StringRef(array.data, size))
+      continue;
+    if (!other.empty() && one != other)
+      return false;
+    other = one;
+  }
+  return true;
+}
+
+void OnnxModel::findTransposes(llvm::function_ref<bool(StringRef)> isApart,
+                               std::vector<::dist::OnnxCopy> &copies) {
+  llvm::StringSet<> inputs, gone;
+  for (const onnx::ValueInfoProto &input : model.graph().input())
+    inputs.insert(input.name());
+  std::vector<StringRef> matrices;
+  for (const onnx::TensorProto &tensor : model.graph().initializer())
+    if (auto known = initializers.find(tensor.name());
+        known != initializers.end() && !untiedFrom.contains(tensor.name()) &&
+        !inputs.contains(tensor.name()) && !shards.contains(tensor.name()) &&
+        ::dist::isFloat(known->second.type) && known->second.shape.size() == 2)
+      matrices.push_back(known->getKey());
+  for (auto [i, first] : llvm::enumerate(matrices))
+    for (StringRef second : ArrayRef(matrices).drop_front(i + 1)) {
+      const ::dist::HostArray &a = initializers.find(first)->second,
+                              &b = initializers.find(second)->second;
+      if (gone.contains(first) || gone.contains(second) || !areTransposes(a, b))
+        continue;
+      // Where nothing is told two that began as zeros or as a unit matrix may
+      // be meant, and two names are two parameters.
+      StringRef of = source.findParameter(first);
+      if (source.isTold() ? of.empty() || of != source.findParameter(second)
+                          : hasFewValues(a) || isParameterName(first) ==
+                                                   isParameterName(second))
+        continue;
+      if (isApart(first) || isApart(second))
+        continue;
+      bool isSecond = source.isTold() ? of == second : isParameterName(second);
+      StringRef kept = isSecond ? second : first,
+                other = isSecond ? first : second;
+      gone.insert(other);
+      copies.push_back(
+          {other.str(), kept.str(), "", ::dist::OnnxCopy::kTransposed});
+      if (!source.isTold())
+        notes.push_back("'" + other.str() + "' is '" + kept.str() +
+                        "' transposed: they are trained as one parameter, "
+                        "which the model shares; give --untie '^" +
+                        llvm::Regex::escape(other) + "$' to train them apart");
     }
 }
 
@@ -230,6 +307,14 @@ LogicalResult OnnxModel::untie() {
       copyOf(nameCopy(node, from), from, key, i);
     }
   });
+  std::vector<::dist::OnnxCopy> transposes;
+  findTransposes(
+      [&](StringRef name) {
+        bool apart = asked && regex.match(name);
+        matched |= apart;
+        return apart;
+      },
+      transposes);
   if (asked && !matched)
     return error("bad --untie '" + options.untieRegex + "'",
                  "it matches no initializer that several nodes use",
@@ -244,6 +329,11 @@ LogicalResult OnnxModel::untie() {
   };
   if (failed(apply(copies)))
     return failure();
+  if (failed(apply(transposes)))
+    return failure();
+  for (const ::dist::OnnxCopy &copy : transposes)
+    initializers.erase(copy.name);
+  copies.insert(copies.end(), transposes.begin(), transposes.end());
   std::vector<::dist::OnnxCopy> ofStatistics;
   untieStatistics(nameCopy, ofStatistics);
   if (failed(apply(ofStatistics)))
@@ -284,7 +374,7 @@ void OnnxModel::describeSharing() {
     std::string users = llvm::join(ArrayRef(state.users).drop_front(), ", ");
     state.why += ", shared with " + users;
     // Those that the exporter made one are apart.
-    if (source.isParameter(entry.getKey()))
+    if (!source.findParameter(entry.getKey()).empty())
       continue;
     const ::dist::HostArray &array = initializers.find(entry.getKey())->second;
     if (!isUniform(array)) {

@@ -1,9 +1,10 @@
-"""Writes a model with the notes of PyTorch's exporter (dynamo=True): source_models.py told|silent FILE."""
+"""Writes models with the notes of PyTorch's exporter (dynamo=True): source_models.py NAME FILE."""
 import sys
 
 from models import model, node, sub, tensor, value
 
 FOLDED = "pkg.onnxscript.optimizer.folded_from"
+SIGNATURE_KEY = "pkg.torch.export.ExportedProgram.graph_signature"
 SIGNATURE = """
 # inputs
 p_a_n_weight: PARAMETER target='a.n.weight'
@@ -57,10 +58,51 @@ def write(told):
         folded("cos", [4], [1.0, 0.5, 0.25, 0.125], "inv", "arange", "val_7"),
         folded("val_1", [4, 4], [(7 * j % 11 - 5) / 10 for j in range(16)], "a.w"),
         folded("mul", [4, 4], [(5 * j % 13 - 6) / 10 for j in range(16)], "g", "v", "div"),
-        sub(16, note("pkg.torch.export.ExportedProgram.graph_signature", SIGNATURE)) if told else b"",
+        sub(16, note(SIGNATURE_KEY, SIGNATURE)) if told else b"",
         value(11, "x", ["n", 4]), value(12, "y", ["n", 4]), producer="pytorch")
 
 
+def head(turned, told):
+    """A table that is the head, too. `turned`: what the head multiplies by is another initializer, or
+    comes by a node that transposes; or the table is read in another form, too."""
+    rows = [(7 * j % 11 - 5) / 10 for j in range(12)]
+    columns = [rows[3 * j + i] for i in range(3) for j in range(4)]
+    name = "val_9" if told else "onnx::MatMul_9"
+    table = "unsqueeze_1" if turned == "form" else "e.weight"
+    return model(
+        node("Transpose", ["e.weight"], [name], "turn", perm=[1, 0]) if turned == "node" else b"",
+        node("Abs", ["x"], ["x0"]), node("Mul", ["x0", "up"], ["x1"]), node("Cast", ["x1"], ["tokens"], to=7),
+        node("GatherND", [table, "at"], ["h0"], "look") if turned == "form" else
+        node("Gather", [table, "tokens"], ["h0"], "look"),
+        node("MatMul", ["h0", name], ["y"], "head"),
+        tensor("up", [], [5.75]), b"" if turned == "node" else
+        folded(name, [3, 4], columns, "e.weight") if told else tensor(name, [3, 4], columns),
+        folded(table, [1, 4, 3], rows, "e.weight") + tensor("at", [2, 2], [0, 1, 0, 3], "q") if turned == "form" else
+        tensor(table, [4, 3], rows),
+        sub(16, note(SIGNATURE_KEY, "p_e_weight: PARAMETER target='e.weight'\n")) if told else b"",
+        value(11, "x", ["n", 2]), value(12, "y", [2, 4] if turned == "form" else ["n", 2, 4]),
+        producer="pytorch" if told else "")
+
+
+def units():
+    """Two matrices, one of which the exporter computed: each began as ones on the diagonal."""
+    return model(
+        node("MatMul", ["x", "a.weight"], ["h"], "first"), node("MatMul", ["h", "onnx::MatMul_9"], ["y"], "second"),
+        tensor("a.weight", [2, 3], [1.0, 0.0, 0.0, 0.0, 1.0, 0.0]),
+        tensor("onnx::MatMul_9", [3, 2], [1.0, 0.0, 0.0, 1.0, 0.0, 0.0]),
+        value(11, "x", ["n", 2]), value(12, "y", ["n", 2]))
+
+
+MODELS = {
+    "told": lambda: write(True),
+    "silent": lambda: write(False),
+    "head": lambda: head("initializer", False),
+    "units": units,
+    "node": lambda: head("node", False),
+    "told-head": lambda: head("initializer", True),
+    "forms": lambda: head("form", True),
+}
+
 if __name__ == "__main__":
     with open(sys.argv[2], "wb") as file:
-        file.write(write(sys.argv[1] == "told"))
+        file.write(MODELS[sys.argv[1]]())
