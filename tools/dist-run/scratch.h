@@ -26,7 +26,7 @@ public:
   /// Makes a new one in `parent`.
   Status make(const std::string &parent);
   void remove();
-  void swap(ScratchFolder &other) {
+  void swap(ScratchFolder &other) noexcept {
     std::swap(path, other.path);
     std::swap(lock, other.lock);
   }
