@@ -188,6 +188,10 @@ static TrainingKey rate(double value) { return {"lr", value, 0}; }
 static TrainingKey share(StringRef name, double value) {
   return {name, value, 0, 1};
 }
+/// Of a mean's correction, by 1 / (1 - beta^t).
+static TrainingKey beta(StringRef name, double value) {
+  return {name, value, 0, 1, /*integer=*/false, /*below=*/true};
+}
 static TrainingKey epsilon() { return {"epsilon", 1e-7, 0}; }
 static TrainingKey decay(double value = 0) {
   return {"weight-decay", value, 0};
@@ -214,13 +218,13 @@ static ArrayRef<Optimizer> getOptimizers() {
         "keras/src/optimizers/sgd.py"},
        updateNesterov},
       {{"adam",
-        {rate(0.001), share("beta1", 0.9), share("beta2", 0.999), epsilon(),
+        {rate(0.001), beta("beta1", 0.9), beta("beta2", 0.999), epsilon(),
          decay()},
         adam,
         "keras/src/optimizers/adam.py"},
        updateAdam},
       {{"adamw",
-        {rate(0.001), share("beta1", 0.9), share("beta2", 0.999), epsilon(),
+        {rate(0.001), beta("beta1", 0.9), beta("beta2", 0.999), epsilon(),
          decay(0.004)},
         adam,
         "keras/src/optimizers/adamw.py"},
@@ -238,14 +242,14 @@ static ArrayRef<Optimizer> getOptimizers() {
         "keras/src/optimizers/adagrad.py"},
        updateAdagrad},
       {{"lamb",
-        {rate(0.001), share("beta1", 0.9), share("beta2", 0.999), epsilon(),
+        {rate(0.001), beta("beta1", 0.9), beta("beta2", 0.999), epsilon(),
          decay()},
         "m, v as in adam; r = m / (1 - beta1^t) / (sqrt(v / (1 - beta2^t)) + "
         "epsilon); w -= lr |w| / |r| r",
         "keras/src/optimizers/lamb.py"},
        updateLamb},
       {{"lion",
-        {rate(0.001), share("beta1", 0.9), share("beta2", 0.99), decay()},
+        {rate(0.001), beta("beta1", 0.9), beta("beta2", 0.99), decay()},
         "w -= lr sign(beta1 m + (1 - beta1) g); m = beta2 m + (1 - beta2) g",
         "keras/src/optimizers/lion.py"},
        updateLion},

@@ -130,6 +130,7 @@ TrainingSpec::parse(StringRef text, ArrayRef<TrainingChoice> choices,
       return emitError() << option << ": expected a number after '" << key
                          << "=', but got '" << valueText << "'";
     if (value < it->least || value > it->most ||
+        (it->below && value == it->most) ||
         (it->integer && value != std::floor(value))) {
       InFlightDiagnostic error = emitError();
       error << option << ": expected '" << key << "' of '" << name << "' to be "
@@ -137,7 +138,7 @@ TrainingSpec::parse(StringRef text, ArrayRef<TrainingChoice> choices,
       if (std::isfinite(it->least))
         error << ", at least " << toText(it->least);
       if (std::isfinite(it->most))
-        error << ", at most " << toText(it->most);
+        error << (it->below ? ", below " : ", at most ") << toText(it->most);
       return error << ", but got '" << valueText << "'";
     }
     if (!spec.given.try_emplace(key, value).second)

@@ -33,6 +33,8 @@ struct TrainingKey {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
   bool integer = false;
+  /// Whether `most` itself is too much.
+  bool below = false;
 };
 
 struct TrainingChoice {

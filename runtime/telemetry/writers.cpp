@@ -45,8 +45,12 @@ Status LineFile::append(const std::string &bytes) {
     ssize_t put = ::write(descriptor, bytes.data() + done, bytes.size() - done);
     if (put < 0 && errno == EINTR)
       continue;
-    if (put < 0)
-      return cannotWrite(path);
+    if (put < 0) {
+      Status status = cannotWrite(path);
+      if (done > 0)
+        (void)cut(done); // what comes next begins a line of its own
+      return status;
+    }
     done += put;
   }
   return Status();

@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/telemetry/writers.h"
 #include "test/runtime/folder_test.h"
+#include <csignal>
 #include <fstream>
+#include <sys/resource.h>
 
 namespace dist::test {
 namespace {
@@ -81,6 +83,27 @@ TEST_F(HistoryTest, AnEpochThatWasWholeStays) {
   ASSERT_TRUE(history.open(path, 1).ok());
   ASSERT_TRUE(history.add(step(2, 2)).ok());
   EXPECT_EQ(rows(), "s1 e1 s2");
+}
+
+// A line that finds no room leaves no half of itself: what follows once there
+// is some would be lost with it.
+TEST_F(HistoryTest, ALineWithoutRoomIsLeftOutAsAWhole) {
+  HistoryFile history;
+  ASSERT_TRUE(history.open(path, 0).ok());
+  ASSERT_TRUE(history.add(step(1, 1)).ok());
+  const uintmax_t whole = std::filesystem::file_size(path);
+  rlimit before;
+  ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
+  rlimit little = before;
+  little.rlim_cur = whole + whole / 2;
+  auto *handler = std::signal(SIGXFSZ, SIG_IGN);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &little), 0);
+  EXPECT_FALSE(history.add(step(1, 2)).ok());
+  EXPECT_EQ(std::filesystem::file_size(path), whole);
+  ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
+  std::signal(SIGXFSZ, handler);
+  ASSERT_TRUE(history.add(step(1, 3)).ok());
+  EXPECT_EQ(rows(), "s1 s3");
 }
 
 } // namespace

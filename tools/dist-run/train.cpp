@@ -46,6 +46,7 @@ struct HandedOn {
   std::vector<StepRow> steps;
   std::vector<EpochRow> epochs;
   bool isBegun = false; // by this process
+  Status unwritten;     // why a line of --history or --tensorboard is not there
 };
 
 /// Of what is told once more, as its steps are done again, the last counts.
@@ -83,9 +84,9 @@ public:
     DIST_RETURN_IF_ERROR(cluster.check());
     cluster.done(row);
     if (hasHistory)
-      DIST_RETURN_IF_ERROR(history.add(row));
+      goOnWithout(history.add(row));
     if (hasEvents)
-      DIST_RETURN_IF_ERROR(
+      goOnWithout(
           events.add(row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
     if (!options.plot.empty())
       add(&told->steps, row, &StepRow::step);
@@ -100,12 +101,12 @@ public:
   }
   Status epoch(const EpochRow &row, int64_t examples) override {
     if (hasHistory)
-      DIST_RETURN_IF_ERROR(history.add(row));
+      goOnWithout(history.add(row));
     if (hasEvents) {
       std::vector<std::pair<std::string, double>> values;
       for (auto &[name, value] : row.values)
         values.emplace_back("epoch/" + name, value);
-      DIST_RETURN_IF_ERROR(events.add(lastStep, values));
+      goOnWithout(events.add(lastStep, values));
     }
     told->last = row;
     if (!options.plot.empty())
@@ -139,17 +140,28 @@ public:
       note("no step was done: --trace is not written");
     if (hasPlot && !isPlotted)
       note("no step was done: --plot is not written");
-    if (!options.json || !whole || !isChief)
-      return Status();
-    if (told->last)
-      return printResult(toJson(*told->last) + "\n");
-    note("no epoch was trained, so that there is no result for --json");
-    return Status();
+    const bool hasResult = options.json && whole && isChief;
+    if (hasResult && told->last)
+      DIST_RETURN_IF_ERROR(printResult(toJson(*told->last) + "\n"));
+    else if (hasResult)
+      note("no epoch was trained, so that there is no result for --json");
+    // Who has stopped it goes on later, by the code for that.
+    return whole ? told->unwritten : Status();
   }
 
   bool wroteBest = false; // --save-best has written --output
 
 private:
+  /// Steps are worth more than what is told of them: a full disk is an error
+  /// when the run has ended.
+  void goOnWithout(Status status) {
+    if (status.ok() || !told->unwritten.ok())
+      return;
+    printNote("dist-run: warning: " + status.message() +
+              "; training goes on, and lines are missing there");
+    told->unwritten = std::move(status);
+  }
+
   const Options &options;
   HeldPackage &package;
   Session &session;

@@ -7,7 +7,11 @@
 // RUN: not dist-opt %s --graph-apply-optimizer=optimizer=adam:lr=nan 2>&1 | FileCheck %s --check-prefix=NAN
 // NAN: error: --optimizer: expected a number after 'lr=', but got 'nan'
 // RUN: not dist-opt %s --graph-apply-optimizer=optimizer=adam:beta1=1.5 2>&1 | FileCheck %s --check-prefix=RANGE
-// RANGE: error: --optimizer: expected 'beta1' of 'adam' to be a number, at least 0, at most 1, but got '1.5'
+// RANGE: error: --optimizer: expected 'beta1' of 'adam' to be a number, at least 0, below 1, but got '1.5'
+// RUN: not dist-opt %s --graph-apply-optimizer=optimizer=lamb:beta2=1 2>&1 | FileCheck %s --check-prefix=ONE
+// ONE: error: --optimizer: expected 'beta2' of 'lamb' to be a number, at least 0, below 1, but got '1'
+// RUN: not dist-opt %s --graph-apply-optimizer=optimizer=sgd:momentum=1.5 2>&1 | FileCheck %s --check-prefix=MOST
+// MOST: error: --optimizer: expected 'momentum' of 'sgd' to be a number, at least 0, at most 1, but got '1.5'
 // RUN: not dist-opt %s --graph-apply-optimizer='optimizer="adam:lr=1,lr=2"' 2>&1 | FileCheck %s --check-prefix=TWICE
 // TWICE: error: --optimizer: key 'lr' is given twice
 // RUN: not dist-opt %s --graph-apply-optimizer='lr-schedule=cosine' 2>&1 | FileCheck %s --check-prefix=NEEDS
