@@ -121,6 +121,12 @@ function(dist_tablegen target td)
     endif()
   endforeach()
   add_public_tablegen_target(${target})
+  # The precompiled headers include the dialects'.
+  foreach(kind MLIRLibrary MLIRProgram MLIRTestProgram)
+    if(TARGET DistPCH${kind})
+      add_dependencies(DistPCH${kind} ${target})
+    endif()
+  endforeach()
 endfunction()
 
 # dist_add_runtime_library(NAME SOURCES... [LINK LIBS...]): no LLVM, no MLIR.
