@@ -1,6 +1,7 @@
-// What nearly every compiler source includes, precompiled once: MLIR's headers and
-// those of our dialects, the longest of all. Not that of `dist`, whose namespace is
-// around the others': some of its ops have names that they have, too.
+// What nearly every compiler source includes, precompiled once: MLIR's headers
+// and those of our dialects, the longest of all. Not that of `dist`, whose
+// namespace is around the others': some of its ops have names that they have,
+// too.
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Rt/IR/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
