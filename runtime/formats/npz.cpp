@@ -290,19 +290,21 @@ Status parseNpz(std::string_view bytes, std::shared_ptr<const void> owner,
   DIST_RETURN_IF_ERROR(archive.open());
   std::vector<int64_t> members;
   std::vector<std::string> names;
+  std::map<std::string, int> uses;
   for (int64_t i = 0; i < archive.size(); ++i) {
     std::string name = archive.name(i);
     if (!endsWith(name, ".npy"))
       continue;
     members.push_back(i);
     names.push_back(name.substr(0, name.size() - 4));
+    ++uses[names.back()];
   }
   std::vector<bool> wanted = demand.choose(names);
   for (size_t i = 0; i < names.size(); ++i) {
     if (!wanted[i])
       continue;
     // NumPy takes the last one.
-    if (std::count(names.begin(), names.end(), names[i]) > 1)
+    if (uses[names[i]] > 1)
       return Status::error(StatusCode::InvalidInput, "ambiguous .npz archive",
                            where, "it holds '" + names[i] + "' more than once",
                            "write it again with numpy.savez");

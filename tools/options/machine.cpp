@@ -7,8 +7,8 @@
 #include "tools/options/machine.h"
 #include "runtime/core/near_word.h"
 #include "runtime/formats/file.h"
-#include "runtime/formats/text_file.h"
 #include "runtime/formats/json.h"
+#include "runtime/formats/text_file.h"
 #include <algorithm>
 #include <cstdlib>
 #include <sys/stat.h>

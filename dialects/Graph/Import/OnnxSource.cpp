@@ -122,7 +122,6 @@ void OnnxModel::applySource() {
   std::vector<std::string> computed;
   // Of a parameter: what it became, each use of which is trained apart.
   std::map<std::string, std::vector<std::string>> forms;
-  std::string from;
   for (auto &entry : trainability) {
     Trainability &state = entry.second;
     auto copy = untiedFrom.find(entry.getKey());
@@ -153,8 +152,6 @@ void OnnxModel::applySource() {
       state.users.clear();
     } else if (origin && !origin->isForm) {
       computed.push_back(entry.getKey().str());
-      if (from.empty())
-        from = listNames(origin->parameters);
     }
   }
   for (auto &[parameter, names] : forms) {

@@ -52,6 +52,17 @@ def wait_until_told(told, text):
     tasks.wait_for(text, lambda: any(text in line for line in told))
 
 
+def lose_one():
+    """Three workers, of which the last is killed in the middle; the others go on."""
+    workers = [start(index, ports) for index in range(3)]
+    told, reader = tasks.listen(workers[0])
+    wait_for_steps(20)
+    workers[2].kill()
+    workers[2].wait()
+    wait_until_told(told, "going on with 2 workers")
+    return workers, told, reader
+
+
 def end_job(told, reader):
     """Ends what would train on, a while from now, and tells what became of each; the chief's lines are read already."""
     tasks.wait_for_steps(folder, steps_done() + 200)
@@ -187,35 +198,20 @@ elif case == "begin":
     finish(workers[1:2])  # which it counts from 0
 elif case == "return":
     # Worker 2 is lost, and started again.
-    workers = [start(index, ports) for index in range(3)]
-    told, reader = tasks.listen(workers[0])
-    wait_for_steps(20)
-    workers[2].kill()
-    workers[2].wait()
-    wait_until_told(told, "going on with 2 workers")
+    workers, told, reader = lose_one()
     workers[2] = start(2, ports)
     wait_until_told(told, "going on with 3 workers")
     end_job(told, reader)
 elif case == "refuse":
     # Worker 2 is lost, and started again with another learning rate.
-    workers = [start(index, ports) for index in range(3)]
-    told, reader = tasks.listen(workers[0])
-    wait_for_steps(20)
-    workers[2].kill()
-    workers[2].wait()
-    wait_until_told(told, "going on with 2 workers")
+    workers, told, reader = lose_one()
     arguments = [argument.replace("lr=0.002", "lr=0.003") for argument in arguments]
     workers[2] = start(2, ports)
     tasks.wait_for("worker 2 is refused", lambda: workers[2].poll() is not None)
     end_job(told, reader)
 elif case == "room":
     # Worker 2 is lost, and started again where nothing has room for the others' state.
-    workers = [start(index, ports) for index in range(3)]
-    told, reader = tasks.listen(workers[0])
-    wait_for_steps(20)
-    workers[2].kill()
-    workers[2].wait()
-    wait_until_told(told, "going on with 2 workers")
+    workers, told, reader = lose_one()
     workers[2] = start(2, ports, TMPDIR="/nonexistent")
     tasks.wait_for("worker 2 fails", lambda: workers[2].poll() is not None)
     end_job(told, reader)
