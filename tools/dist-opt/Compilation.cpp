@@ -183,7 +183,8 @@ static LogicalResult checkTrainable(ModuleOp module, const Options &options) {
 }
 
 LogicalResult Compilation::train() {
-  if (failed(checkTrainable(*module, options)))
+  if (failed(checkStage(*module, options)) ||
+      failed(checkTrainable(*module, options)))
     return failure();
   TrainPipelineOptions train;
   fillTrainOptions(train);

@@ -27,6 +27,10 @@ OwningOpRef<ModuleOp> loadModel(MLIRContext *context,
 /// trained. An error where one is of importing. Errors are diagnostics.
 LogicalResult applyModuleOptions(ModuleOp module,
                                  const ::dist::tools::Options &options);
+/// Fails where a module, or its step, is made already: what options ask for
+/// would be left aside, or its parts be taken for the whole.
+LogicalResult checkStage(ModuleOp module,
+                         const ::dist::tools::Options &options);
 /// How many examples a module's batch has; 0: it does not say.
 int64_t findModuleRows(ModuleOp module);
 

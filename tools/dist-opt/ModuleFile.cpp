@@ -9,6 +9,7 @@
 // be chosen, shapes and names cannot.
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Dist/IR/Dist.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Interfaces/Ports.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -90,6 +91,50 @@ LogicalResult mlir::dist::applyModuleOptions(ModuleOp module,
       failed(checkNoImport(module, options)) ||
       failed(chooseTrained(module, "--train", options.trainRegex, true)) ||
       failed(chooseTrained(module, "--freeze", options.freezeRegex, false)));
+}
+
+LogicalResult mlir::dist::checkStage(ModuleOp module, const Options &options) {
+  for (Operation &op : *module.getBody()) {
+    StringRef dialect = op.getName().getDialectNamespace();
+    bool isCompiled = dialect == "rt" || dialect == "llvm";
+    // Of one rank's shapes a package would take a part for the batch.
+    if (isCompiled || isa<MeshOp>(op))
+      return op.emitError() << "a module of a later stage is no model: "
+                            << (isCompiled ? "it is compiled already"
+                                           : "it has a mesh, so that it is "
+                                             "split already")
+                            << "; give the model file or what --emit=graph "
+                               "writes, with --strategy if it is to be split, "
+                               "or run passes on it (--help-passes)";
+  }
+  if (module.getOps<func::FuncOp>().empty())
+    return module.emitError() << "there is nothing to compile: the module has "
+                                 "no function; give one with @predict, as "
+                                 "--emit=graph writes it";
+  // What the step does is in it.
+  StringRef step;
+  for (StringRef name : {"train_step", "gradients"})
+    if (step.empty() && graph::findEntry(module, name))
+      step = name;
+  if (step.empty())
+    return success();
+  static constexpr StringLiteral training[] = {
+      "--loss",           "--loss-weights",   "--loss-output",
+      "--from-logits",    "--sample-weights", "--class-weights",
+      "--optimizer",      "--lr-schedule",    "--settable-lr",
+      "--metrics",        "--precision",      "--sync-batch-norm",
+      "--on-nonfinite",   "--accumulate",     "--recompute",
+      "--clip-norm",      "--clip-value",     "--weight-decay",
+      "--input-gradients"};
+  for (const std::string &word : options.compileArguments) {
+    StringRef option = StringRef(word).split('=').first;
+    if (llvm::is_contained(training, option))
+      return emitError(UnknownLoc::get(module.getContext()))
+             << "the module's step is made already (" << option
+             << "): it has its '" << step << "'; leave " << option
+             << " out, or give the model that it is of";
+  }
+  return success();
 }
 
 int64_t mlir::dist::findModuleRows(ModuleOp module) {
