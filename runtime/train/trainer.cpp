@@ -546,6 +546,10 @@ Status Trainer::train(FitOutcome *outcome) {
     if (saves)
       DIST_RETURN_IF_ERROR(saves->finishWritten());
     int64_t before = state.step;
+    // Whoever ran entries before, and an earlier run that was ended within an
+    // epoch, have left their counts.
+    if (state.epochExamples == 0)
+      DIST_RETURN_IF_ERROR(metrics.reset());
     DIST_RETURN_IF_ERROR(
         stream ? launch(*stream, std::min(stepsPerLaunch(), stepsUntilDue()))
                : runElsewhere(stepsUntilDue()));

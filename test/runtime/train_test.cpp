@@ -56,6 +56,23 @@ TEST_F(TrainTest, LearnsAndReports) {
   EXPECT_EQ(session.state[1][FakeSession::Count], 0);
 }
 
+// What a run counted of an epoch that it did not end is none of the next run's.
+TEST_F(TrainTest, AnEpochHasItsOwnCountsAlone) {
+  FakeSession session(8, 8);
+  auto train = data(session, 20);
+  FitOptions options;
+  Recorder stopped, recorder;
+  stopped.endAfter = 2;
+  ASSERT_TRUE(fit(session, *train, nullptr, options, stopped).ok());
+  EXPECT_NE(session.state[0][FakeSession::Count], 0);
+  ASSERT_TRUE(fit(session, *train, nullptr, options, recorder).ok());
+  double sum = 0;
+  for (const StepRow &row : recorder.steps)
+    sum += double(row.loss) * double(row.examples);
+  ASSERT_EQ(recorder.epochs.size(), 1u);
+  EXPECT_NEAR(recorder.epochs[0].values[0].second, sum / 20, 1e-5);
+}
+
 TEST_F(TrainTest, AnIndivisibleBatchTakesThePartialEntry) {
   FakeSession session(5, 6);
   auto train = data(session, 10);
