@@ -12,8 +12,10 @@
 #include "runtime/core/guard.h"
 #include "runtime/core/session.h"
 #include "runtime/core/thread_team.h"
+#include <atomic>
 #include <cstring>
 #include <map>
+#include <mutex>
 
 struct dist_status_t {
   dist::StatusCode code;
@@ -28,6 +30,11 @@ struct dist_team_t {
 /// again.
 struct dist_session_t {
   std::unique_ptr<dist::Session> session;
+  /// Calls under way that run several entries, one within the other's
+  /// functions, and whether they were cancelled, be it between two entries.
+  std::mutex callsMutex;
+  int calls = 0;
+  std::atomic<bool> cancelled{false};
   std::vector<dist::TensorView> inputs;
   /// One for each entry, so that what one gives another can take.
   std::map<const dist::manifest::Entry *, std::vector<dist::Tensor>> outputs;
@@ -40,6 +47,25 @@ struct dist_session_t {
 };
 
 namespace dist {
+
+/// A call that runs several entries is under way.
+class CallScope {
+public:
+  explicit CallScope(dist_session_t *session) : session(session) {
+    std::lock_guard<std::mutex> lock(session->callsMutex);
+    if (session->calls++ == 0)
+      session->cancelled = false;
+  }
+  ~CallScope() {
+    std::lock_guard<std::mutex> lock(session->callsMutex);
+    --session->calls;
+  }
+  CallScope(const CallScope &) = delete;
+  CallScope &operator=(const CallScope &) = delete;
+
+private:
+  dist_session_t *session;
+};
 
 /// NULL for success; a status that says so when there is no memory for one.
 dist_status_t *toC(Status status) noexcept;

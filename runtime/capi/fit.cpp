@@ -16,7 +16,7 @@ namespace {
 /// Tells the app's functions, and ends the run when they say so.
 class AppObserver : public FitObserver {
 public:
-  AppObserver(Session &session, const dist_fit_options_t &options)
+  AppObserver(dist_session_t &session, const dist_fit_options_t &options)
       : session(session), options(options) {}
 
   Status step(const StepRow &row) override {
@@ -44,12 +44,12 @@ public:
     return Status();
   }
   void note(const std::string &text) override {
-    session.log(LogLevel::Warning, text);
+    session.session->log(LogLevel::Warning, text);
   }
-  bool stops() override { return ends.load(); }
+  bool stops() override { return ends.load() || session.cancelled.load(); }
 
 private:
-  Session &session;
+  dist_session_t &session;
   const dist_fit_options_t &options;
   std::atomic<bool> ends{false};
 };
@@ -120,12 +120,16 @@ dist_session_fit(dist_session_t *session, const dist_tensor_t *columns,
     if (validation)
       DIST_RETURN_IF_ERROR(
           toDataset(*entry, validation, num_columns, &validationData));
-    AppObserver observer(*session->session, given);
+    CallScope scope(session);
+    AppObserver observer(*session, given);
     FitOutcome outcome;
     Status status = fit(*session->session, *data, validationData.get(),
                         fitOptions, observer, &outcome);
     if (out_step)
       *out_step = outcome.step;
+    // Between two entries, where nothing fails.
+    if (status.ok() && outcome.stopped && session->cancelled)
+      status = Status::error(StatusCode::Cancelled, "cancelled", entry->name());
     return status;
   });
 }

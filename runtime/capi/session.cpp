@@ -177,8 +177,14 @@ void dist_session_close(dist_session_t *session) { delete session; }
 
 void dist_session_cancel(dist_session_t *session) {
   guarded(0, [&] {
-    if (session)
-      session->session->cancel();
+    if (!session)
+      return 0;
+    {
+      std::lock_guard<std::mutex> lock(session->callsMutex);
+      if (session->calls > 0)
+        session->cancelled = true;
+    }
+    session->session->cancel();
     return 0;
   });
 }
@@ -312,8 +318,10 @@ dist_status_t *dist_session_predict(dist_session_t *session,
     DIST_RETURN_IF_ERROR(findEntry(session, "predict", &entry));
     DIST_RETURN_IF_ERROR(checkOutputRoom(*entry, out_outputs, num_outputs));
     DIST_RETURN_IF_ERROR(setInputs(session, *entry, inputs, num_inputs));
-    DIST_RETURN_IF_ERROR(predictExamples(*session->session, session->inputs,
-                                         &session->outputs[entry]));
+    CallScope scope(session);
+    DIST_RETURN_IF_ERROR(predictExamples(
+        *session->session, session->inputs, &session->outputs[entry],
+        [&] { return session->cancelled.load(); }));
     giveOutputs(session, *entry, out_outputs, num_outputs);
     return Status();
   });

@@ -179,7 +179,8 @@ static Status checkParts(const manifest::Manifest &manifest,
 }
 
 Status predictExamples(Session &session, const std::vector<TensorView> &tensors,
-                       std::vector<Tensor> *outputs) {
+                       std::vector<Tensor> *outputs,
+                       const std::function<bool()> &stops) {
   const manifest::Entry *entry = session.findEntry("predict");
   if (!entry)
     return Status::error(
@@ -211,6 +212,11 @@ Status predictExamples(Session &session, const std::vector<TensorView> &tensors,
   std::vector<Tensor> chunk(tensors.size()), values;
   int64_t begin = 0;
   for (size_t number : coverExamples(entries, p.rows)) {
+    bool goesOn = true;
+    if (stops)
+      DIST_RETURN_IF_ERROR(session.agree(!stops(), &goesOn));
+    if (!goesOn)
+      return Status::error(StatusCode::Cancelled, "cancelled", entry->name());
     int64_t rows = entries[number].rows;
     std::vector<TensorView> views = tensors;
     for (size_t i = 0; i < tensors.size(); ++i)

@@ -14,6 +14,7 @@
 #define RUNTIME_CORE_PREDICT_H
 
 #include "runtime/core/session.h"
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -42,9 +43,11 @@ std::vector<size_t> coverExamples(const std::vector<PredictEntry> &entries,
 
 /// Predicts. `inputs` are the arguments of "predict", in its order, of its
 /// types and shapes, but for any one number of examples; so are `outputs` its
-/// results.
+/// results. `stops`, if it is one, is asked between two runs: it ends the
+/// call as cancelled, in all processes.
 Status predictExamples(Session &session, const std::vector<TensorView> &inputs,
-                       std::vector<Tensor> *outputs);
+                       std::vector<Tensor> *outputs,
+                       const std::function<bool()> &stops = nullptr);
 
 } // namespace dist
 

@@ -69,5 +69,20 @@ int main(int argc, char **argv) {
   } catch (const Error &error) {
     std::fprintf(stderr, "refused: %s\n", error.what());
   }
+  // Between two steps, after which the session goes on.
+  options.validation.clear();
+  options.onStep = [&](const dist_step_t &step) {
+    if (step.step == 2)
+      session.cancel();
+    return step.step == 5;
+  };
+  options.onEpoch = nullptr;
+  for (int times = 0; times < 2; ++times)
+    try {
+      session.cancel(); // nothing runs
+      fit(session, columns, options);
+    } catch (const Error &error) {
+      std::fprintf(stderr, "status %d: %s\n", int(error.code()), error.what());
+    }
   return 0;
 }

@@ -89,5 +89,17 @@ TEST(PredictExamples, GoesThroughTheBatchesThatThereAre) {
             std::string::npos);
 }
 
+TEST(PredictExamples, EndsBetweenTwoRuns) {
+  FakeSession session(8, 8);
+  std::vector<float> x(20);
+  std::vector<Tensor> outputs;
+  Status status =
+      predictExamples(session, {{manifest::F32, {20, 1}, x.data()}}, &outputs,
+                      [&] { return session.calls.size() == 2; });
+  EXPECT_EQ(status.code(), StatusCode::Cancelled);
+  EXPECT_EQ(session.calls.size(), 2u);
+  EXPECT_TRUE(outputs.empty());
+}
+
 } // namespace
 } // namespace dist

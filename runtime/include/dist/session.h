@@ -18,6 +18,11 @@
 |* threads of devices, the calling one included, go there when they find
 |* themselves elsewhere, but are not bound to it.
 |*
+|* A child process (fork) has none of these threads. It opens sessions of its
+|* own: that of several devices, or on libgomp's threads, is refused there. What
+|* is to run on libgomp's threads is opened by the child alone, or by another of
+|* its threads.
+|*
 |* A call that fails or is cancelled while its entry runs leaves the variables
 |* that the entry changes between two steps. Whatever reads them is refused
 |* then, by name, until they have been written: by dist_session_reset, by
@@ -74,8 +79,11 @@ DIST_API void dist_session_close(dist_session_t *session);
 
 /* Ends the call that runs entries in this session now: it returns
    DIST_STATUS_CANCELLED, unless it is done by then. Without such a call nothing
-   happens. Any thread may call it, while the session is open; a kernel that has
-   begun is not interrupted. */
+   happens. One that runs several (dist_session_fit, dist_session_predict) may
+   end between two of them, too, which leaves the variables whole;
+   dist_session_fit saves the state then, where it has a folder. Any thread may
+   call it, while the session is open; a kernel that has begun is not
+   interrupted. */
 DIST_API void dist_session_cancel(dist_session_t *session);
 
 /* One argument or result of an entry. Names live as long as the session. */
