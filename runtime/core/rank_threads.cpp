@@ -83,6 +83,7 @@ Status RankThreads::start() {
   int64_t wanted = 0;
   for (int threads : threadsOfRank)
     wanted += threads;
+  DIST_RETURN_IF_ERROR(checkProcess());
   Status status = withoutThrowing([&] {
     // Our helpers are there from the start; libgomp's come with the first
     // kernel.
@@ -120,6 +121,21 @@ Status RankThreads::start() {
 }
 
 RankThreads::~RankThreads() = default;
+
+Status RankThreads::checkProcess() const {
+  const char *what = "this process was forked, without the threads";
+  if (ranks > 1 && !team->isHere())
+    return Status::error(StatusCode::InvalidArgument, what, "fork",
+                         "other devices' are of the parent's process",
+                         "open a session, with a team of its own, in this one");
+  if (threadsOfRank.front() > 1 && !ownHelpers && cpu::isTeamLost())
+    return Status::error(
+        StatusCode::InvalidArgument, what, "fork",
+        "libgomp's are of the parent's process, in which this thread has "
+        "loaded a package of several threads",
+        "fork before that, use another thread, or compile with --threads 1");
+  return Status();
+}
 
 const int *RankThreads::seatsOf(int rank) const {
   return seats.empty() || isHost(rank) ? nullptr : &seats[firstSeat[rank]];
@@ -173,6 +189,7 @@ void RankThreads::runJob(int rank) {
 }
 
 Status RankThreads::run(void (*newJob)(int, void *), void *newData) {
+  DIST_RETURN_IF_ERROR(checkProcess());
   job = newJob;
   data = newData;
   failure = Status();

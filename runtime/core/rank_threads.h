@@ -71,6 +71,8 @@ public:
 
 private:
   Status start();
+  /// An error: a process that has none of the threads, as a child (fork).
+  Status checkProcess() const;
   bool isHost(int rank) const { return withHost && rank == ranks - 1; }
   bool hasOneSeat(int rank) const {
     return !seats.empty() && !isHost(rank) && threadsOfRank[rank] == 1;

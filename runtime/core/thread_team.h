@@ -13,6 +13,7 @@
 #include <mutex>
 #include <thread>
 #include <tuple>
+#include <unistd.h>
 #include <vector>
 
 namespace dist {
@@ -35,6 +36,8 @@ public:
   /// are not to be had; those that there were stay.
   void grow(int workers);
   int workers() const { return int(threads.size()); }
+  /// Whether the threads are of this process: a child (fork) has none of them.
+  bool isHere() const { return threads.empty() || home == getpid(); }
   /// What runs the loops of a rank on `threads` threads with its own, for whose
   /// runs it is; made when it is asked for first. It throws as grow() does.
   cpu::SleepingTeam *helpersOf(int rank, int threads, int spinMicroseconds);
@@ -69,6 +72,7 @@ private:
   std::atomic<bool> stopping{false};
   WaitPoint begun, done;
   std::vector<std::thread> threads;
+  const pid_t home = getpid();
   using Key = std::tuple<int, int, int>;
   std::map<Key, std::unique_ptr<cpu::SleepingTeam>> helpers;
 };

@@ -74,6 +74,24 @@ TEST(UsableCpus, AreSomeAndDifferent) {
   EXPECT_EQ(std::set<int>(cpus.begin(), cpus.end()).size(), cpus.size());
 }
 
+// A child process has none of the threads: it is told, instead of waiting.
+TEST(RankThreads, OfAParentAreMissed) {
+  auto fails = [](const Status &status, const char *part) {
+    return status.code() == StatusCode::InvalidArgument &&
+           status.message().find(part) != std::string::npos;
+  };
+  auto run = [](RankThreads &threads) { return threads.run([](int) {}); };
+  RankThreads devices({1, 1}), team({2});
+  EXPECT_TRUE(holdsInChild([&] {
+    RankThreads one({1});
+    return fails(run(devices), "threads (fork): other devices'") &&
+           fails(run(team), "libgomp's are") &&
+           fails(RankThreads({2}).status(), "libgomp's are") && run(one).ok();
+  }));
+  EXPECT_TRUE(run(devices).ok());
+  EXPECT_TRUE(run(team).ok());
+}
+
 /// Limits the calling thread to `count` CPUs while it lives.
 class Limited {
 public:
@@ -212,15 +230,18 @@ TEST(RankThreads, TurnsExceptionsIntoErrors) {
 TEST(RankThreads, SaysWhenThereAreNoThreadsLeft) {
   for (const std::vector<int> &threadsOfRank :
        {std::vector<int>(64, 1), std::vector<int>(1, 64)}) {
-    EXPECT_TRUE(holdsInChild([&] {
-      // Room for a few stacks.
-      rlimit limit{size_t(256) << 20, size_t(256) << 20};
-      if (setrlimit(RLIMIT_AS, &limit) != 0)
-        return false;
-      RankThreads threads(threadsOfRank);
-      return threads.status().code() == StatusCode::Unavailable &&
-             threads.status().message().find("cannot start threads (") == 0;
-    }));
+    // Of a thread that has had no threads of libgomp's yet.
+    std::thread([&] {
+      EXPECT_TRUE(holdsInChild([&] {
+        // Room for a few stacks.
+        rlimit limit{size_t(256) << 20, size_t(256) << 20};
+        if (setrlimit(RLIMIT_AS, &limit) != 0)
+          return false;
+        RankThreads threads(threadsOfRank);
+        return threads.status().code() == StatusCode::Unavailable &&
+               threads.status().message().find("cannot start threads (") == 0;
+      }));
+    }).join();
   }
 }
 #endif

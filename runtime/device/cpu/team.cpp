@@ -10,6 +10,7 @@
 #include "runtime/device/cpu/loop.h"
 #include "runtime/device/cpu/sleeping_team.h"
 #include <algorithm>
+#include <unistd.h>
 
 extern "C" {
 void GOMP_parallel(void (*function)(void *), void *data, unsigned threads,
@@ -64,9 +65,15 @@ void runShare(void *data) {
 
 } // namespace
 
+static thread_local pid_t startedIn = 0;
+
 void startTeam() {
+  if (omp_get_max_threads() > 1)
+    startedIn = getpid();
   GOMP_parallel([](void *) {}, nullptr, omp_get_max_threads(), 0);
 }
+
+bool isTeamLost() { return startedIn != 0 && startedIn != getpid(); }
 
 void parallelFor(dist_rt_kernel kernel, void **buffers, int64_t n,
                  int32_t chunks) {

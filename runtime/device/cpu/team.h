@@ -40,6 +40,9 @@ private:
 
 /// Brings the calling thread's team up, so that later nothing has to start.
 void startTeam();
+/// Whether that was done in the process that forked this one, which has none of
+/// its threads: libgomp would wait for them.
+bool isTeamLost();
 
 /// Runs kernel(buffers, lo, hi, chunk) over [0, n) in exactly `chunks`
 /// contiguous ranges on the calling thread's team.
