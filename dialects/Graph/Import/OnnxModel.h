@@ -195,6 +195,8 @@ private:
   std::vector<std::pair<std::string, std::string>> constantWeights;
   /// Copies of initializers: what they are of, and how to make them again.
   llvm::StringMap<std::string> untiedFrom;
+  /// Initializers that stand for numbers, by what the exporter tells.
+  llvm::StringSet<> numbers;
   SmallVector<Attribute> untied;
   std::vector<std::string> notes;
   /// Initializer -> how many shards each dim has.

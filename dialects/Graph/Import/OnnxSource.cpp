@@ -16,12 +16,17 @@ constexpr char kSignature[] =
     "pkg.torch.export.ExportedProgram.graph_signature";
 constexpr char kFoldedFrom[] = "pkg.onnxscript.optimizer.folded_from";
 constexpr char kNode[] = "pkg.torch.onnx.fx_node";
+constexpr char kRewritten[] = "pkg.onnxscript.rewriter.rule_name";
 
 /// PyTorch's ops that only change the form of their operand, and that fill.
 constexpr const char *kForms[] = {"t",        "transpose", "permute", "view",
                                   "reshape",  "unsqueeze", "squeeze", "clone",
                                   "alias",    "detach",    "flatten", "expand",
                                   "_to_copy", "unflatten", "zeros"};
+/// And those that make tensors of numbers alone.
+constexpr const char *kNumbers[] = {
+    "zeros", "ones",     "full",      "zeros_like",    "ones_like", "full_like",
+    "eye",   "new_ones", "new_zeros", "scalar_tensor", "new_full",  "arange"};
 } // namespace
 
 template <typename Entries>
@@ -48,6 +53,17 @@ static SmallVector<StringRef> listQuoted(StringRef text) {
   return quoted;
 }
 
+/// What an op of the source reads: "%o : ... = call_function[target=...](args =
+/// (%mul, %p_a_weight, 0.5), ...)".
+static SmallVector<StringRef> listOperands(StringRef note) {
+  SmallVector<StringRef> words, names;
+  note.split(words, '%');
+  for (size_t i = 2; i < words.size(); ++i)
+    names.push_back(words[i].take_while(
+        [](char c) { return llvm::isAlnum(c) || c == '_'; }));
+  return names;
+}
+
 OnnxSource::OnnxSource(const onnx::GraphProto &graph) {
   // A line each: p_a_weight: PARAMETER target='a.weight'
   SmallVector<StringRef> lines;
@@ -56,6 +72,8 @@ OnnxSource::OnnxSource(const onnx::GraphProto &graph) {
     auto [placeholder, rest] = line.split(": ");
     auto [kind, target] = rest.split(" target='");
     StringRef name = target.split('\'').first;
+    if (rest.starts_with("USER_") || kind == "BUFFER")
+      values.insert(placeholder);
     if (name.empty())
       continue;
     bool isParameter = kind == "PARAMETER";
@@ -67,6 +85,10 @@ OnnxSource::OnnxSource(const onnx::GraphProto &graph) {
   }
   if (kinds.empty())
     return;
+  forEachNode(graph, [&](const onnx::NodeProto &node) {
+    for (const std::string &output : node.output())
+      values.insert(output);
+  });
   for (const onnx::ValueInfoProto &value : graph.value_info()) {
     StringRef from = findNote(value.metadata_props(), kFoldedFrom);
     if (from.empty())
@@ -88,34 +110,52 @@ OnnxSource::OnnxSource(const onnx::GraphProto &graph) {
   }
 }
 
-std::string
-OnnxSource::findMerged(const onnx::NodeProto &node, StringRef initializer,
-                       llvm::function_ref<bool(StringRef)> isInFile) const {
-  if (parameters.empty())
-    return "";
+OnnxSource::Read
+OnnxSource::findRead(const onnx::NodeProto &node, StringRef initializer,
+                     llvm::function_ref<bool(StringRef)> isInFile) const {
   StringRef own = findParameter(initializer);
-  if (own.empty())
-    return "";
-  // ... = call_function[target=...](args = (%mul, %p_a_weight, %p_a_bias), ...)
-  SmallVector<StringRef> words;
-  findNote(node.metadata_props(), kNode).split(words, '%');
+  StringRef note = findNote(node.metadata_props(), kNode);
+  if (parameters.empty() || note.empty())
+    return {};
+  // Group norm's own scale and shift are the exporter's ones and zeros: the
+  // parameters are behind it, one a channel.
+  if (node.op_type() == "InstanceNormalization" && note.contains("group_norm"))
+    return {Read::Number, ""};
   SmallVector<StringRef, 2> merged;
-  for (StringRef word : words) {
-    auto known = parameters.find(
-        word.take_while([](char c) { return llvm::isAlnum(c) || c == '_'; }));
-    if (known == parameters.end())
+  bool isUnclear = false, mayBeForm = false;
+  for (StringRef name : listOperands(note)) {
+    auto known = parameters.find(name);
+    if (known == parameters.end()) {
+      StringRef stem = dropNumber(name);
+      bool isNumber =
+          llvm::is_contained(kNumbers, stem) || stem == "scalar_tensor_default";
+      if (!values.contains(name) && !isNumber) {
+        isUnclear = true;
+        mayBeForm |= llvm::is_contained(kForms, stem);
+      }
       continue;
+    }
     if (known->second == own)
-      return "";
+      return {};
     if (!isInFile(known->second) && !llvm::is_contained(merged, known->second))
       merged.push_back(known->second);
   }
+  bool isRewritten = !findNote(node.metadata_props(), kRewritten).empty();
+  if (own.empty())
+    return {merged.empty() && !isUnclear && !isRewritten ? Read::Number
+                                                         : Read::Same,
+            ""};
   // Of a layer's weight and bias the one of the same name.
   if (merged.size() > 1)
     llvm::erase_if(merged, [&](StringRef name) {
       return name.rsplit('.').second != own.rsplit('.').second;
     });
-  return merged.size() == 1 ? merged.front().str() : "";
+  if (merged.size() == 1)
+    return {Read::Merged, merged.front().str()};
+  // A node that stands for several may have the note of one.
+  if (!merged.empty() || mayBeForm || isRewritten)
+    return {};
+  return {isUnclear ? Read::Unclear : Read::Number, ""};
 }
 
 void OnnxModel::applySource() {
@@ -138,10 +178,16 @@ void OnnxModel::applySource() {
     // Of the exporter's literals; larger ones may have lost their notes.
     bool isNumber =
         ::dist::elementCount(initializers.find(name)->second.shape) == 1;
-    if (!source.findParameter(name).empty() && !state.trainable) {
+    if (!source.findParameter(name).empty() && !state.trainable &&
+        !numbers.contains(entry.getKey())) {
       state.trainable = true;
       state.group = "parameter";
       state.why = "a parameter of the source";
+    } else if (numbers.contains(entry.getKey())) {
+      state.trainable = false;
+      state.group = "constant";
+      state.why = "a number, and no parameter of the source";
+      state.users.clear();
     } else if (kind == OnnxSource::Kind::Fixed ||
                (origin && origin->parameters.empty()) ||
                (isUnknown && !origin && !state.trainable && isNumber)) {

@@ -18,6 +18,7 @@
 #include "mlir/Support/LLVM.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
+#include "llvm/ADT/StringSet.h"
 #include <string>
 
 namespace dist::onnx {
@@ -59,18 +60,27 @@ public:
                  : StringRef();
     return kindOf(initializer) == Kind::Parameter ? initializer : StringRef();
   }
-  /// The parameter that the source has where `node` reads `initializer`, if it
-  /// is another one than that which the initializer has been made of: the
-  /// exporter made them one, since they were equal. Else empty.
-  std::string findMerged(const ::dist::onnx::NodeProto &node,
-                         StringRef initializer,
-                         llvm::function_ref<bool(StringRef)> isInFile) const;
+  /// What the source has where a node reads an initializer.
+  struct Read {
+    /// `Same`: what the initializer has been made of. `Merged`: `parameter`,
+    /// which the exporter made one with it, since they were equal. `Number`:
+    /// none of its parameters, but a number of the source or the exporter,
+    /// which was made one with it, too. `Unclear`: what the exporter computed
+    /// and is no longer in the file.
+    enum Kind { Same, Merged, Number, Unclear } kind = Same;
+    std::string parameter;
+  };
+  Read findRead(const ::dist::onnx::NodeProto &node, StringRef initializer,
+                llvm::function_ref<bool(StringRef)> isInFile) const;
 
 private:
   llvm::StringMap<Kind> kinds;
   llvm::StringMap<Origin> origins;
   /// What the nodes' notes call a parameter -> its name.
   llvm::StringMap<std::string> parameters;
+  /// What the notes call values of the file that depend on its inputs, and the
+  /// source's buffers.
+  llvm::StringSet<> values;
 };
 
 } // namespace mlir::dist::graph

@@ -213,6 +213,10 @@ llvm::StringSet<> OnnxModel::untieMerged(
   // Of an initializer and the parameter that it also stands for.
   llvm::StringMap<std::string> names;
   llvm::StringMap<::dist::HostArray> inFile = initializers;
+  auto isInFile = [&](StringRef name) { return inFile.contains(name); };
+  std::vector<std::string> unclear;
+  // What the file names no parameter, and whether all who read it read numbers.
+  llvm::StringMap<bool> unnamed;
   forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
     const std::string &key = ::dist::keyOfOnnxNode(node);
     for (int i = 0; !key.empty() && i < node.input_size(); ++i) {
@@ -220,20 +224,46 @@ llvm::StringSet<> OnnxModel::untieMerged(
       auto known = inFile.find(from);
       if (known == inFile.end() || !::dist::isFloat(known->second.type))
         continue;
-      std::string parameter = source.findMerged(
-          node, from, [&](StringRef name) { return inFile.contains(name); });
-      if (parameter.empty())
+      OnnxSource::Read read = source.findRead(node, from, isInFile);
+      bool isNumber = read.kind == OnnxSource::Read::Number;
+      if (source.findParameter(from).empty()) {
+        unnamed.try_emplace(from, true).first->second &= isNumber;
         continue;
-      std::string &name = names[from + '\n' + parameter];
+      }
+      // Parameters of many values are equal to nothing by chance.
+      if (read.kind == OnnxSource::Read::Same ||
+          (read.kind != OnnxSource::Read::Merged && !isUniform(known->second)))
+        continue;
+      if (read.kind == OnnxSource::Read::Unclear) {
+        if (!llvm::is_contained(unclear, from))
+          unclear.push_back(from);
+        continue;
+      }
+      std::string &name = names[from + '\n' + read.parameter];
       if (name.empty())
         // A computed one, of another form, does not go by the parameter's.
-        name = source.findOrigin(from) || !taken.insert(parameter).second
+        name = isNumber || source.findOrigin(from) ||
+                       !taken.insert(read.parameter).second
                    ? nameCopy(node, from)
-                   : parameter;
+                   : read.parameter;
+      if (isNumber)
+        numbers.insert(name);
       copyOf(name, from, key, i);
       untiedUses.insert(useOf(key, i));
     }
   });
+  for (const auto &entry : unnamed)
+    if (entry.second &&
+        source.kindOf(entry.getKey()) == OnnxSource::Kind::Unknown &&
+        !source.findOrigin(entry.getKey()) &&
+        isUniform(inFile.find(entry.getKey())->second))
+      numbers.insert(entry.getKey());
+  if (!unclear.empty())
+    notes.push_back(listNames(unclear) +
+                    " may stand for what the exporter computed from other "
+                    "parameters, too, where it came to equal values: it is "
+                    "trained there as well; export it with optimize=False to "
+                    "train what the source does");
   return untiedUses;
 }
 

@@ -62,6 +62,34 @@ def write(told):
         value(11, "x", ["n", 4]), value(12, "y", ["n", 4]), producer="pytorch")
 
 
+def calls(*operands, target="f"):
+    """As `reads`, of any operands: numbers of the source stand among them."""
+    return [("pkg.torch.onnx.fx_node", "%%o : [num_users=1] = call_function[target=%s](args = (%s), kwargs = {})"
+             % (target, ", ".join(operands)))]
+
+
+def numbers():
+    """Numbers that the exporter made one with parameters which began as equal to them: a factor, a bound and
+    the other side of a choice; group norm's own scale; and 1 - lam, which came to the value of lam."""
+    norm = calls("%h2", "2", "%p_b_w", "%p_b_n_bias", target="torch.ops.aten.group_norm.default")
+    return model(
+        node("Mul", ["x", "lam"], ["h0"], "scale", notes=calls("%x", "%p_lam")),
+        node("Mul", ["h0", "lam"], ["h1"], "half", notes=calls("%h0", "0.5")),
+        node("Clip", ["h1", "lam"], ["h2"], "bound", notes=calls("%h1", "0.5")),
+        node("Reshape", ["h2", "groups"], ["h3"], "group", notes=norm),
+        node("InstanceNormalization", ["h3", "a.n.weight", "b.n.bias"], ["h4"], "norm", notes=norm),
+        node("Reshape", ["h4", "whole"], ["h5"], "ungroup", notes=norm),
+        node("Add", ["h5", "b.n.bias"], ["h6"], "shift", notes=calls("%h5", "%p_b_n_bias")),
+        node("Where", ["x_on", "h6", "b.n.bias"], ["h7"], "choice", notes=calls("%x_on", "%h6", "%zeros_3")),
+        node("Cast", ["x"], ["x_on"], to=9),
+        node("Mul", ["h7", "a.n.weight"], ["h8"], "factor", notes=calls("%h7", "%p_a_n_weight")),
+        node("Mul", ["h8", "lam"], ["y"], "rest", notes=calls("%h8", "%sub_2")),
+        tensor("lam", [], [0.5]), tensor("a.n.weight", [2], [1.0] * 2), tensor("b.n.bias", [2], [0.0] * 2),
+        tensor("groups", [3], [0, 2, -1], "q"), tensor("whole", [3], [-1, 2, 2], "q"),
+        sub(16, note(SIGNATURE_KEY, SIGNATURE)),
+        value(11, "x", ["n", 2, 2]), value(12, "y", ["n", 2, 2]), producer="pytorch")
+
+
 def head(turned, told):
     """A table that is the head, too. `turned`: what the head multiplies by is another initializer, or
     comes by a node that transposes; or the table is read in another form, too."""
@@ -96,6 +124,7 @@ def units():
 MODELS = {
     "told": lambda: write(True),
     "silent": lambda: write(False),
+    "numbers": numbers,
     "head": lambda: head("initializer", False),
     "units": units,
     "node": lambda: head("node", False),
