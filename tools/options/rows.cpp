@@ -130,7 +130,11 @@ static void addTrainingOptions(Table &table, Options &o) {
       "initial-accumulator",
       &o.optimizer);
   table.text("--lr-schedule", "NAME:key=value,...",
-             "constant (default), cosine, step, warmup-linear, ...",
+             "constant (default), cosine:steps,alpha,warmup, "
+             "step:steps,rate, exponential:steps,rate, "
+             "polynomial:steps,end,power, warmup-linear:warmup,steps,end, "
+             "inverse-time:steps,rate; steps are updates: with --accumulate N "
+             "each is N batches (in Keras they are batches all the same)",
              &o.lrSchedule);
   table.flag("--settable-lr",
              "the optimizer's lr, from which the schedule computes each step's "
