@@ -12,6 +12,7 @@
 #include "dialects/Rt/IR/Rt.h"
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/ControlFlow/IR/ControlFlow.h"
+#include "mlir/Dialect/Func/Extensions/InlinerExtension.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -29,6 +30,7 @@ inline void registerAllDialects(DialectRegistry &registry) {
                   func::FuncDialect, LLVM::LLVMDialect, math::MathDialect,
                   memref::MemRefDialect, scf::SCFDialect, SdyDialect,
                   shard::ShardDialect, vector::VectorDialect>();
+  func::registerInlinerExtension(registry);
 }
 
 } // namespace mlir::dist

@@ -144,7 +144,8 @@ FailureOr<int64_t> mlir::dist::graph::getBatchSize(func::FuncOp entry) {
   if (first < 0)
     return entry.emitError()
            << "'" << entry.getSymName()
-           << "' has no input with a batch dim; training needs one";
+           << "' has no input with a batch dim; training needs one: give its "
+              "arguments graph.role = \"input\", and graph.batch_dim";
   return first;
 }
 

@@ -400,7 +400,8 @@ void TrainingModePass::runOnOperation() {
   func::FuncOp predict = findEntry(getOperation(), "predict");
   if (!predict) {
     getOperation().emitError()
-        << "graph-training-mode: the module has no function 'predict'";
+        << "graph-training-mode: the module has no function 'predict'; "
+           "give the one that is to be trained this name";
     return signalPassFailure();
   }
   if (groups < 1) {

@@ -185,7 +185,9 @@ Status predictExamples(Session &session, const std::vector<TensorView> &tensors,
   if (!entry)
     return Status::error(
         StatusCode::InvalidInput, "the program has no entry 'predict'",
-        session.manifest().model_name(), "", "compile the model again");
+        session.manifest().model_name(), "",
+        "compile the model again: a module's function is to be @predict, and "
+        "--entries, if given, to have it");
   Prediction p;
   DIST_RETURN_IF_ERROR(checkInputs(*entry, tensors, &p));
   if (p.rows < 0 || p.rows == p.batch)

@@ -46,7 +46,9 @@ Status predict(Session &session,
   if (!entry)
     return Status::error(
         StatusCode::InvalidInput, "the program has no entry 'predict'",
-        session.manifest().model_name(), "", "compile the model again");
+        session.manifest().model_name(), "",
+        "compile the model again: a module's function is to be @predict, and "
+        "--entries, if given, to have it");
   std::vector<TensorView> inputs;
   std::vector<HostArray> converted;
   std::string names;

@@ -16,6 +16,7 @@
 #include "passes/Graph/Entry.h"
 #include "tools/dist-opt/Compilation.h"
 #include "tools/dist-opt/ModelFile.h"
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/Regex.h"
 
 using namespace mlir;
@@ -93,6 +94,52 @@ LogicalResult mlir::dist::applyModuleOptions(ModuleOp module,
       failed(chooseTrained(module, "--freeze", options.freezeRegex, false)));
 }
 
+/// Fails where a function has what only other compilers know.
+static LogicalResult checkOps(func::FuncOp function) {
+  WalkResult result = function.walk([&](Operation *op) {
+    StringRef dialect = op->getName().getDialectNamespace();
+    if (auto call = dyn_cast<func::CallOp>(op)) {
+      op->emitError() << "calls are not followed: '" << function.getSymName()
+                      << "' calls '" << call.getCallee()
+                      << "'; write it out with dist-opt MODEL --inline "
+                         "--symbol-dce";
+      return WalkResult::interrupt();
+    }
+    if (dialect == "graph" || dialect == "dist" || dialect == "func" ||
+        dialect == "cf")
+      return WalkResult::advance();
+    op->emitError() << "'" << op->getName()
+                    << "' cannot be compiled: a model is of the ops of "
+                       "'graph'; write it in these (--print-ops)";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
+/// Fails where two inputs or outputs have one name: one file would be both.
+static LogicalResult checkNames(func::FuncOp function) {
+  auto check = [&](bool results) -> LogicalResult {
+    llvm::StringSet<> names;
+    unsigned count =
+        results ? function.getNumResults() : function.getNumArguments();
+    for (unsigned i = 0; i < count; ++i) {
+      DictionaryAttr ports =
+          results ? function.getResultAttrDict(i) : function.getArgAttrDict(i);
+      auto name = ports ? ports.getAs<StringAttr>(kNameAttr) : StringAttr();
+      StringRef role = results ? graph::getResultRole(function, i)
+                               : graph::getArgumentRole(function, i);
+      if (name && role == (results ? "output" : "input") &&
+          !names.insert(name).second)
+        return function.emitError()
+               << "two " << role << "s of '" << function.getSymName()
+               << "' are named '" << name.getValue()
+               << "'; give each a graph.name of its own";
+    }
+    return success();
+  };
+  return failure(failed(check(false)) || failed(check(true)));
+}
+
 LogicalResult mlir::dist::checkStage(ModuleOp module, const Options &options) {
   for (Operation &op : *module.getBody()) {
     StringRef dialect = op.getName().getDialectNamespace();
@@ -111,6 +158,9 @@ LogicalResult mlir::dist::checkStage(ModuleOp module, const Options &options) {
     return module.emitError() << "there is nothing to compile: the module has "
                                  "no function; give one with @predict, as "
                                  "--emit=graph writes it";
+  for (auto function : module.getOps<func::FuncOp>())
+    if (failed(checkOps(function)) || failed(checkNames(function)))
+      return failure();
   // What the step does is in it.
   StringRef step;
   for (StringRef name : {"train_step", "gradients"})

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/IR/GraphOrder.h"
+#include "mlir/Transforms/InliningUtils.h"
 
 using namespace mlir;
 using namespace mlir::dist::graph;
@@ -13,7 +14,18 @@ using namespace mlir::dist::graph;
 #include "dialects/Graph/IR/GraphDialect.cpp.inc"
 #include "dialects/Graph/IR/GraphEnums.cpp.inc"
 
+namespace {
+/// Ops are what they are in any function.
+struct GraphInlinerInterface : DialectInlinerInterface {
+  using DialectInlinerInterface::DialectInlinerInterface;
+  bool isLegalToInline(Operation *, Region *, bool, IRMapping &) const final {
+    return true;
+  }
+};
+} // namespace
+
 void GraphDialect::initialize() {
+  addInterfaces<GraphInlinerInterface>();
   registerMathOps();
   registerReduceOps();
   registerShapeOps();
