@@ -11,6 +11,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxModel.h"
+#include <optional>
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -133,6 +134,50 @@ void OnnxModel::adviseOnExport() {
     notes.push_back("the model has no Dropout: " + by +
                     " removes it when it exports for inference; if the source "
                     "has any, export in training mode");
+}
+
+/// The row of a table that is all zeros, if it is one among others that are
+/// not: what padding_idx of PyTorch leaves, as no step changes it.
+static std::optional<int64_t> findZeroRow(const ::dist::HostArray &table) {
+  std::optional<int64_t> found;
+  StringRef bytes(table.data, table.view().bytes());
+  size_t size = bytes.size() / size_t(table.shape[0]);
+  for (int64_t row = 0; row < table.shape[0]; ++row) {
+    if (bytes.substr(size * row, size).find_first_not_of('\0') !=
+        StringRef::npos)
+      continue;
+    if (found)
+      return std::nullopt;
+    found = row;
+  }
+  return found;
+}
+
+/// ONNX has no word for a row of a table that lookups leave untrained.
+void OnnxModel::adviseOnPadding() {
+  if (model.producer_name() != "pytorch")
+    return;
+  llvm::StringSet<> said;
+  forEachNode(model.graph(), [&](const onnx::NodeProto &node) {
+    auto table = trainability.find(node.input_size() ? node.input(0) : "");
+    if (node.op_type() != "Gather" || table == trainability.end() ||
+        !table->second.trainable)
+      return;
+    const ::dist::HostArray &array = initializers.find(table->getKey())->second;
+    if (array.shape.size() != 2 || array.shape[0] < 2 || array.shape[1] < 1)
+      return;
+    std::optional<int64_t> row =
+        source.isTold() ? OnnxSource::findPadding(node) : findZeroRow(array);
+    if (!row || !said.insert(table->getKey()).second)
+      return;
+    notes.push_back(
+        "row " + std::to_string(*row) + " of '" + table->getKey().str() +
+        (source.isTold() ? "' is the source's padding_idx"
+                         : "' is zeros, as padding_idx leaves it") +
+        ", which the file does not have: it is trained here as any other; "
+        "to keep it, multiply what is looked up by (tokens != " +
+        std::to_string(*row) + ").unsqueeze(-1) in the source");
+  });
 }
 
 /// Whether the rows along dim 0 have the same bits, and whether all elements

@@ -85,6 +85,7 @@ LogicalResult OnnxModel::check() {
   listFrozen();
   adviseOnExport();
   adviseOnRows();
+  adviseOnPadding();
   return success();
 }
 

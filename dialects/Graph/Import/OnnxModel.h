@@ -122,6 +122,7 @@ private:
   void listFrozen();
   void adviseOnExport();
   void adviseOnRows();
+  void adviseOnPadding();
   /// Of the module's function.
   void adviseOnSteps();
   void adviseOnBatchNorms();

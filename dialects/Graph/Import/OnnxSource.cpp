@@ -158,6 +158,18 @@ OnnxSource::findRead(const onnx::NodeProto &node, StringRef initializer,
   return {isUnclear ? Read::Unclear : Read::Number, ""};
 }
 
+std::optional<int64_t> OnnxSource::findPadding(const onnx::NodeProto &node) {
+  // ...aten.embedding.default](args = (%p_e_weight, %x, 0), kwargs = {})
+  auto [op, call] = findNote(node.metadata_props(), kNode).split("](args = (");
+  SmallVector<StringRef> operands;
+  call.split(')').first.split(operands, ", ");
+  int64_t row;
+  if (!op.ends_with("aten.embedding.default") || operands.size() < 3 ||
+      operands[2].getAsInteger(10, row) || row < 0)
+    return std::nullopt;
+  return row;
+}
+
 void OnnxModel::applySource() {
   std::vector<std::string> computed;
   // Of a parameter: what it became, each use of which is trained apart.

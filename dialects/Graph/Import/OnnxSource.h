@@ -19,6 +19,7 @@
 #include "llvm/ADT/STLFunctionalExtras.h"
 #include "llvm/ADT/StringMap.h"
 #include "llvm/ADT/StringSet.h"
+#include <optional>
 #include <string>
 
 namespace dist::onnx {
@@ -72,6 +73,9 @@ public:
   };
   Read findRead(const ::dist::onnx::NodeProto &node, StringRef initializer,
                 llvm::function_ref<bool(StringRef)> isInFile) const;
+  /// The row of a table that lookups do not train in the source (padding_idx).
+  static std::optional<int64_t>
+  findPadding(const ::dist::onnx::NodeProto &node);
 
 private:
   llvm::StringMap<Kind> kinds;

@@ -90,6 +90,21 @@ def numbers():
         value(11, "x", ["n", 2, 2]), value(12, "y", ["n", 2, 2]), producer="pytorch")
 
 
+def padding(told):
+    """A table one row of which lookups leave as it is (padding_idx), beside one without."""
+    of = calls if told else lambda *operands, target: []
+    target = "torch.ops.aten.embedding.default"
+    rows = [(7 * j % 11 - 5) / 10 for j in range(12)]
+    return model(
+        node("Cast", ["x"], ["tokens"], to=7),
+        node("Gather", ["a.w", "tokens"], ["h0"], "look", notes=of("%p_a_w", "%x", "1", target=target)),
+        node("Gather", ["b.w", "tokens"], ["h1"], "look1", notes=of("%p_b_w", "%x", target=target)),
+        node("Add", ["h0", "h1"], ["y"], "sum"),
+        tensor("a.w", [4, 3], rows[:3] + [0.0] * 3 + rows[6:]), tensor("b.w", [4, 3], rows),
+        sub(16, note(SIGNATURE_KEY, SIGNATURE)) if told else b"",
+        value(11, "x", ["n", 2]), value(12, "y", ["n", 2, 3]), producer="pytorch")
+
+
 def head(turned, told):
     """A table that is the head, too. `turned`: what the head multiplies by is another initializer, or
     comes by a node that transposes; or the table is read in another form, too."""
@@ -125,6 +140,8 @@ MODELS = {
     "told": lambda: write(True),
     "silent": lambda: write(False),
     "numbers": numbers,
+    "padding": lambda: padding(True),
+    "silent-padding": lambda: padding(False),
     "head": lambda: head("initializer", False),
     "units": units,
     "node": lambda: head("node", False),
