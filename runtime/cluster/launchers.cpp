@@ -14,7 +14,13 @@ namespace dist::cluster {
 static constexpr int kFirstPort = 20000, kPorts = 10000;
 /// Ports between those of two jobs with adjacent numbers.
 static constexpr int kPortsOfJob = 16;
+/// What a step is more than the one before it, in jobs: its ports are not those
+/// of the jobs that follow, of which the same nodes may have some, too.
+static constexpr int64_t kJobsOfStep = 196;
 static constexpr int kMostTasks = 1 << 16;
+/// Slurm's numbers of jobs and steps have 32 bits; those of jobs of federated
+/// clusters use the upper ones.
+static constexpr int64_t kMostNumber = UINT32_MAX;
 
 namespace {
 
@@ -42,21 +48,21 @@ public:
       add(name, "it is not set", todo);
     return value;
   }
-  std::optional<int> integer(const std::string &name, int least, int most,
-                             const std::string &todo) {
+  std::optional<int64_t> integer(const std::string &name, int64_t least,
+                                 int64_t most, const std::string &todo) {
     const std::string *value = need(name, todo);
     if (!value)
       return std::nullopt;
-    bool isNumber = !value->empty() && value->size() <= 9 &&
+    bool isNumber = !value->empty() && value->size() <= 10 &&
                     value->find_first_not_of("0123456789") == std::string::npos;
-    if (!isNumber || std::stoi(*value) < least || std::stoi(*value) > most) {
+    if (!isNumber || std::stoll(*value) < least || std::stoll(*value) > most) {
       add(name,
           "expected an integer of " + std::to_string(least) + " to " +
               std::to_string(most) + ", but got " + inQuotes(*value),
           todo);
       return std::nullopt;
     }
-    return std::stoi(*value);
+    return std::stoll(*value);
   }
   void add(const std::string &where, const std::string &why,
            const std::string &todo) {
@@ -123,7 +129,11 @@ std::vector<Status> readSlurm(const Variables &variables, ClusterSpec *spec) {
   auto tasks = r.integer(countName, 1, kMostTasks, kUseSrun);
   auto rank = r.integer("SLURM_PROCID", 0, kMostTasks, kUseSrun);
   auto job = r.integer(r.firstSet({"SLURM_JOBID", "SLURM_JOB_ID"}), 0,
-                       999999999, kUseSrun);
+                       kMostNumber, kUseSrun);
+  // Several steps of a job may run at a time, on the same nodes.
+  std::string stepName = r.firstSet({"SLURM_STEPID", "SLURM_STEP_ID"});
+  auto step = r.find(stepName) ? r.integer(stepName, 0, kMostNumber, kUseSrun)
+                               : std::optional<int64_t>(0);
   std::vector<std::string> hosts;
   std::vector<int> counts;
   if (list)
@@ -179,7 +189,8 @@ std::vector<Status> readSlurm(const Variables &variables, ClusterSpec *spec) {
     return r.faults;
   }
 
-  int base = kFirstPort + *job % (kPorts / kPortsOfJob) * kPortsOfJob;
+  int base = kFirstPort + int((*job + *step * kJobsOfStep) %
+                              (kPorts / kPortsOfJob) * kPortsOfJob);
   std::vector<int> used(hosts.size(), 0);
   for (int node : nodes) {
     Address address{hosts[size_t(node)], base + used[size_t(node)]++};
@@ -190,7 +201,8 @@ std::vector<Status> readSlurm(const Variables &variables, ClusterSpec *spec) {
     }
     spec->of(Job::Worker).push_back(address);
   }
-  spec->addressSource = listName + ", " + perNodeName + ", SLURM_JOB_ID";
+  spec->addressSource =
+      listName + ", " + perNodeName + ", SLURM_JOB_ID, SLURM_STEP_ID";
   r.setSelf(*rank, "SLURM_PROCID");
   spec->notes.push_back(
       "Slurm kills all tasks of a step with the first that fails, unless srun "

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/host_list.h"
 #include "test/runtime/cluster/cluster_fixture.h"
+#include <set>
 
 using namespace dist;
 using namespace dist::cluster;
@@ -52,6 +53,34 @@ TEST(Slurm, TasksHaveTheirNodesAndPortsOfTheJob) {
   EXPECT_EQ(found(slurm(2, "1")),
             "worker 0 gpu007:20192\nworker 1 gpu007:20193\n"
             "*worker 2 gpu008:20192\nworker 3 gpu009:20192\n");
+}
+
+/// Where worker 0 listens.
+static std::string chiefOf(const Variables &variables) {
+  std::string text = found(variables);
+  return text.substr(0, text.find('\n'));
+}
+
+/// A sweep in one allocation runs several steps at a time on the same nodes.
+TEST(Slurm, StepsOfAJobHavePortsOfTheirOwn) {
+  std::set<std::string> chiefs;
+  for (const char *job : {"8137", "8138", "8139"})
+    for (const char *step : {"0", "1", "2", "40"}) {
+      Variables variables = slurm(2, "1");
+      variables["SLURM_JOB_ID"] = job;
+      variables["SLURM_STEP_ID"] = step;
+      chiefs.insert(chiefOf(variables));
+    }
+  EXPECT_EQ(chiefs.size(), 12u);
+}
+
+TEST(Slurm, NumbersOfFederatedJobsHave32Bits) {
+  Variables variables = slurm(2, "1");
+  variables["SLURM_JOB_ID"] = "4228128769";
+  // 20000 + 4228128769 mod 625 * 16
+  EXPECT_EQ(chiefOf(variables), "worker 0 gpu007:20304");
+  variables["SLURM_JOB_ID"] = "4294967296";
+  EXPECT_THAT(faultsOf(variables), HasSubstr("0 to 4294967295, but got"));
 }
 
 TEST(Slurm, CyclicTasksGoAround) {
