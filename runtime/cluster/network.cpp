@@ -9,17 +9,21 @@
 #include <algorithm>
 #include <arpa/inet.h>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <ifaddrs.h>
 #include <netdb.h>
 #include <set>
 #include <sys/socket.h>
+#include <thread>
 #include <unistd.h>
 
 namespace dist::cluster {
 
 /// A name server that is away costs seconds a name.
 static constexpr size_t kMostUnresolved = 3;
+/// Seconds between two questions for a name that is waited for.
+static constexpr double kShortestNameWait = 0.1, kLongestNameWait = 2;
 
 static std::string literalOf(const sockaddr *address) {
   char text[INET6_ADDRSTRLEN] = "";
@@ -173,32 +177,92 @@ static void checkOwnAddress(const ClusterSpec &spec, const Address &address,
                       "end what uses it, or give the task another port"));
 }
 
-std::vector<Status> checkNetwork(const ClusterSpec &spec, Network &network) {
-  std::vector<Status> faults;
+namespace {
+
+/// A task whose host's name is not known, and why.
+struct UnknownName {
+  Task task;
+  std::string why;
+};
+
+} // namespace
+
+static std::vector<UnknownName> findUnknownNames(
+    const ClusterSpec &spec, Network &network,
+    const std::function<void(const Task &, const Address &,
+                             const std::vector<std::string> &)> &useKnown) {
+  std::vector<UnknownName> unknown;
   std::set<std::string> asked;
-  size_t unresolved = 0;
   for (const Task &task : spec.tasks()) {
     const Address &address = *spec.find(task);
     bool isSelf = spec.self && *spec.self == task;
     if (address.host.empty() ||
         (!asked.insert(canonicalHost(address.host)).second && !isSelf))
       continue;
-    if (unresolved == kMostUnresolved)
+    if (unknown.size() == kMostUnresolved)
       break;
     std::string why;
     std::vector<std::string> literals = network.resolve(address.host, &why);
-    if (literals.empty()) {
-      ++unresolved;
-      faults.push_back(Status::error(
-          StatusCode::InvalidInput, "the host is not known", spec.addressSource,
-          task.text() + " is at " + inQuotes(address.text()) + ", and: " + why,
-          "correct the name, or write its address"));
-      continue;
-    }
-    if (isSelf)
-      checkOwnAddress(spec, address, literals, network, faults);
+    if (literals.empty())
+      unknown.push_back({task, why});
+    else
+      useKnown(task, address, literals);
   }
+  return unknown;
+}
+
+static Status describe(const UnknownName &name, const ClusterSpec &spec) {
+  return Status::error(
+      StatusCode::InvalidInput, "the host is not known", spec.addressSource,
+      name.task.text() + " is at " + inQuotes(spec.find(name.task)->text()) +
+          ", and: " + name.why,
+      "correct the name, or write its address");
+}
+
+std::vector<Status> checkNetwork(const ClusterSpec &spec, Network &network) {
+  std::vector<Status> faults;
+  auto check = [&](const Task &task, const Address &address,
+                   const std::vector<std::string> &literals) {
+    if (spec.self && *spec.self == task)
+      checkOwnAddress(spec, address, literals, network, faults);
+  };
+  for (const UnknownName &name : findUnknownNames(spec, network, check))
+    faults.push_back(describe(name, spec));
   return faults;
+}
+
+/// Those of the spec that a process must know to meet the others.
+static ClusterSpec onlyNeeded(const ClusterSpec &spec, bool needsChief) {
+  ClusterSpec needed = spec;
+  for (const Task &task : spec.tasks())
+    if (!(spec.self && *spec.self == task) &&
+        !(needsChief && task == spec.chief()))
+      needed.of(task.job)[size_t(task.index)] = Address();
+  return needed;
+}
+
+std::vector<Status> awaitNetwork(const ClusterSpec &spec, const NameWait &wait,
+                                 Network &network) {
+  const auto ignore = [](const Task &, const Address &,
+                         const std::vector<std::string> &) {};
+  const ClusterSpec needed = onlyNeeded(spec, wait.needsChief);
+  for (const UnknownName &name : findUnknownNames(spec, network, ignore))
+    if (wait.note)
+      wait.note("the host of " + name.task.text() + ", " +
+                inQuotes(spec.find(name.task)->host) +
+                ", is not known yet: " + name.why);
+  const auto begin = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> time(wait.seconds);
+  for (double pause = kShortestNameWait;
+       !findUnknownNames(needed, network, ignore).empty() &&
+       (wait.seconds == 0 || std::chrono::steady_clock::now() - begin < time);
+       pause = std::min(2 * pause, kLongestNameWait)) {
+    if (wait.sleep)
+      wait.sleep(pause);
+    else
+      std::this_thread::sleep_for(std::chrono::duration<double>(pause));
+  }
+  return checkNetwork(needed, network);
 }
 
 } // namespace dist::cluster

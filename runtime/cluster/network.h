@@ -8,6 +8,7 @@
 #define RUNTIME_CLUSTER_NETWORK_H
 
 #include "runtime/cluster/cluster_spec.h"
+#include <functional>
 
 namespace dist::cluster {
 
@@ -53,6 +54,24 @@ bool isWildcard(const std::string &host);
 /// Names that do not resolve, an own address that is another machine's, an own
 /// port that is taken. Nothing is sent to a peer.
 std::vector<Status> checkNetwork(const ClusterSpec &spec, Network &network);
+
+/// How a process that starts waits for names.
+struct NameWait {
+  double seconds = 300; // 0: however long it takes
+  /// Whether the processes meet at the chief's address.
+  bool needsChief = true;
+  /// Hears which names are not known; one line at a time.
+  std::function<void(const std::string &)> note;
+  /// Null: the system's.
+  std::function<void(double)> sleep;
+};
+
+/// The same before a start. Machines of a cluster come one by one, and where a
+/// name server learns of them as they do, as that of Kubernetes, it does not
+/// know all of them yet, nor of one that is started again: the own name and the
+/// chief's are waited for, the others tell their addresses when they join.
+std::vector<Status> awaitNetwork(const ClusterSpec &spec, const NameWait &wait,
+                                 Network &network);
 
 } // namespace dist::cluster
 

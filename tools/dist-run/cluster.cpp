@@ -59,7 +59,10 @@ Status ClusterRun::find(const Options &options) {
   if (options.firstPort > 0)
     limitUcxPorts(options.firstPort, options.lastPort);
   auto found = std::make_unique<Impl>();
-  for (const Status &fault : findCluster(options, &found->spec))
+  const auto note = [](const std::string &line) {
+    printNote("dist-run: note: " + line);
+  };
+  for (const Status &fault : findCluster(options, &found->spec, note))
     return fault;
   int others = int(found->spec.of(cluster::Job::Ps).size());
   if (others != servers)

@@ -172,20 +172,36 @@ bool describesCluster(const Options &options) {
   return !detect(options, &detection).empty() || detection.spec;
 }
 
-bool isEvaluator(const Options &options) {
+/// The task that this process is of the cluster that `fit` was started for.
+static std::optional<cluster::Task> findTask(const Options &options,
+                                             cluster::Task *chief) {
   const bool isForCluster =
       isPackage(options.model) || hasProcesses(options) || hasServers(options);
-  if (options.command != "fit" || !isForCluster || options.workers > 0)
-    return false;
   cluster::Detection detection;
   // What is wrong with a description is told to all tasks alike.
-  return detect(options, &detection).empty() && detection.spec &&
-         detection.spec->self &&
-         detection.spec->self->job == cluster::Job::Evaluator;
+  if (options.command != "fit" || !isForCluster || options.workers > 0 ||
+      !detect(options, &detection).empty() || !detection.spec)
+    return std::nullopt;
+  *chief = detection.spec->chief();
+  return detection.spec->self;
 }
 
-std::vector<Status> findCluster(const Options &options,
-                                cluster::ClusterSpec *spec) {
+bool isEvaluator(const Options &options) {
+  cluster::Task chief;
+  auto self = findTask(options, &chief);
+  return self && self->job == cluster::Job::Evaluator;
+}
+
+bool isLedByAnother(const Options &options) {
+  cluster::Task chief;
+  auto self = findTask(options, &chief);
+  const bool mayBecomeChief = options.elastic && options.store;
+  return self && !(*self == chief) && !mayBecomeChief;
+}
+
+std::vector<Status>
+findCluster(const Options &options, cluster::ClusterSpec *spec,
+            const std::function<void(const std::string &)> &note) {
   cluster::Detection detection;
   std::vector<Status> faults = detect(options, &detection);
   if (faults.empty() && !detection.spec)
@@ -200,8 +216,12 @@ std::vector<Status> findCluster(const Options &options,
                                          !options.store);
   if (!files.ok())
     return {files};
-  addNetworkFaults(*spec, faults);
-  return faults;
+  cluster::NameWait wait;
+  wait.seconds = options.startTimeout;
+  wait.needsChief = !options.store;
+  wait.note = note;
+  cluster::SystemNetwork network;
+  return cluster::awaitNetwork(*spec, wait, network);
 }
 
 static Status noAddress(const Options &options,

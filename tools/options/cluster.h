@@ -44,10 +44,15 @@ bool describesCluster(const Options &options);
 /// started for: no member of it.
 bool isEvaluator(const Options &options);
 
+/// Whether another process of `fit`'s cluster writes what the run gives.
+bool isLedByAnother(const Options &options);
+
 /// The cluster that this process is of, checked against the network as far as
 /// one process can; what is wrong with it. There is none: that is wrong, too.
-std::vector<Status> findCluster(const Options &options,
-                                cluster::ClusterSpec *spec);
+/// Names that are not known yet are waited for, which `note` hears of.
+std::vector<Status>
+findCluster(const Options &options, cluster::ClusterSpec *spec,
+            const std::function<void(const std::string &)> &note);
 
 /// The address to listen at that `coordinator` has in a model's place.
 Status takeListenAddress(const Options &options, cluster::Address *out);

@@ -28,7 +28,11 @@ Status Joined::readSpec() {
   spec = std::move(*detection.spec);
   DIST_RETURN_IF_ERROR(checkOpenFiles(spec, /*devices=*/1, !options.store));
   SystemNetwork network;
-  for (const Status &fault : checkNetwork(spec, network))
+  NameWait wait;
+  wait.seconds = options.startTimeout;
+  wait.needsChief = !options.store;
+  wait.note = options.note;
+  for (const Status &fault : awaitNetwork(spec, wait, network))
     return fault;
   if (spec.of(Job::Ps).empty() || spec.of(Job::Chief).empty())
     return Status::error(

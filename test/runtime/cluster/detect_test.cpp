@@ -200,6 +200,60 @@ TEST(NetworkCheck, StopsAfterSomeUnknownNames) {
   EXPECT_EQ(network.asked, 3);
 }
 
+/// What `awaitNetwork` finds, and then what it says, where as many pauses as
+/// are given pass before a name becomes known.
+static std::string awaited(const std::string &text, NameWait wait,
+                           const std::map<int, std::string> &later,
+                           int *pauses) {
+  ClusterSpec spec;
+  EXPECT_EQ(messagesOf(readJson(text, &spec)), "");
+  FakeNetwork network;
+  network.names.clear();
+  std::string said;
+  *pauses = 0;
+  auto learn = [&] {
+    if (auto known = later.find(*pauses); known != later.end())
+      network.names[known->second] = "10.0.0.1";
+  };
+  learn();
+  wait.sleep = [&](double) {
+    ++*pauses;
+    learn();
+  };
+  wait.note = [&](const std::string &line) { said += line + "\n"; };
+  std::string faults = messagesOf(awaitNetwork(spec, wait, network));
+  return faults + said;
+}
+
+TEST(NetworkAwait, NamesOfOneselfAndTheChiefAreWaitedFor) {
+  const std::string second = R"({"cluster": {"worker": ["a:1", "b:1", "c:1"]},
+                                 "task": {"type": "worker", "index": 1}})";
+  int pauses = 0;
+  std::string said = awaited(second, {}, {{2, "b"}, {3, "a"}}, &pauses);
+  EXPECT_EQ(pauses, 3);
+  EXPECT_EQ(said,
+            "the host of worker 0, 'a', is not known yet: no such name\n"
+            "the host of worker 1, 'b', is not known yet: no such name\n"
+            "the host of worker 2, 'c', is not known yet: no such name\n");
+  // In a store of its own the others are met without the chief's name.
+  NameWait elsewhere;
+  elsewhere.needsChief = false;
+  awaited(second, elsewhere, {{2, "b"}, {3, "a"}}, &pauses);
+  EXPECT_EQ(pauses, 2);
+  // One that is started again does without those that are gone.
+  EXPECT_THAT(awaited(second, {}, {{0, "b"}, {1, "a"}}, &pauses),
+              Not(HasSubstr("worker 1")));
+}
+
+TEST(NetworkAwait, ANameThatDoesNotComeIsAnError) {
+  int pauses = 0;
+  NameWait wait;
+  wait.seconds = 1e-9;
+  EXPECT_THAT(awaited(kTwo, wait, {{0, "b"}}, &pauses),
+              HasSubstr("the host is not known (TF_CONFIG): worker 0 is at "
+                        "'a:1', and: no such name; correct the name"));
+}
+
 TEST(SystemNetwork, SeesAPortInUse) {
   int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
