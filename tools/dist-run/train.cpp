@@ -36,6 +36,11 @@ static double now() {
       .count();
 }
 
+/// Where the trained model is written; empty: this process was not told.
+static std::string firstOutput(const Options &options) {
+  return options.outputs.empty() ? "" : options.outputs[0];
+}
+
 namespace {
 
 /// What a run goes on with from one set of workers to the next.
@@ -117,7 +122,7 @@ public:
   }
   Status improved(const EpochRow &row) override {
     wroteBest = true;
-    return writeModel(package, session, options.outputs[0]);
+    return writeModel(package, session, firstOutput(options));
   }
   void note(const std::string &text) override {
     if (isChief)
@@ -533,10 +538,10 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   else if (isStopped)
     ; // The others tell of it.
   else if (status.ok() && !options.monitors.saveBest.metric.empty())
-    status = checkBest(options, outcome, reporter.wroteBest);
+    status = cluster.isChief() ? checkBest(options, outcome, reporter.wroteBest)
+                               : Status(); // the chief's file is nobody else's
   else if (status.ok() && writesModel)
-    status = writeModel(package, *session,
-                        options.outputs.empty() ? "" : options.outputs[0]);
+    status = writeModel(package, *session, firstOutput(options));
   if (status.ok())
     status = reporter.finish(!outcome.stopped);
   // Until now: what is written at the end is read from the servers. They are

@@ -398,7 +398,7 @@ static Status settle(Tool tool, Options &o) {
     return wrongValue("--validation-split", "--validation-data is given, too",
                       "give one of the two");
   if (!o.monitors.saveBest.metric.empty()) {
-    if (o.outputs.empty())
+    if (o.outputs.empty() && !isLedByAnother(o))
       return wrongValue("--save-best", "there is no file to write to",
                         "add --output FILE");
     if (o.monitors.earlyStopping.restoreBest)
