@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "passes/Analysis/CheckPartition.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -41,8 +42,8 @@ std::string mlir::dist::formatCheck(const std::vector<FunctionCheck> &checks) {
     }
     os << "element [";
     llvm::interleaveComma(first.index, os);
-    os << "] is " << llvm::formatv("{0}", first.actual) << ", but "
-       << llvm::formatv("{0}", first.expected)
+    os << "] is " << llvm::format("%.9g", first.actual) << ", but "
+       << llvm::format("%.9g", first.expected)
        << " on one device (relative difference "
        << llvm::formatv("{0:e2}", first.difference) << ")\n";
   }

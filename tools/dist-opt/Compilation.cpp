@@ -304,6 +304,15 @@ std::optional<ExplainReport> Compilation::makeReport(ModuleOp few,
                               details)) ||
       failed(explainServers(report, details)))
     return std::nullopt;
+  for (EntryReport &entry : report.entries) {
+    int64_t steps = entry.entry == "apply"  ? options.accumulate
+                    : entry.entry == "sync" ? options.syncEvery
+                                            : 1;
+    if (steps > 1 || entry.entry == "sync")
+      for (TransferRow &row : entry.transfers)
+        row.often = steps > 1 ? "every " + std::to_string(steps) + " steps"
+                              : "each step";
+  }
   return report;
 }
 

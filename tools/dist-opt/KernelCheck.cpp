@@ -19,6 +19,7 @@
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
+#include "llvm/Support/Format.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -201,8 +202,8 @@ static void printElement(llvm::raw_ostream &os, ArrayRef<int64_t> index,
                          double actual, double expected, double relative) {
   os << "element [";
   llvm::interleaveComma(index, os);
-  os << "] is " << llvm::formatv("{0}", actual) << ", but "
-     << llvm::formatv("{0}", expected)
+  os << "] is " << llvm::format("%.9g", actual) << ", but "
+     << llvm::format("%.9g", expected)
      << " by the evaluator (relative difference "
      << llvm::formatv("{0:e2}", relative) << ")";
 }

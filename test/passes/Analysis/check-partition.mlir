@@ -11,7 +11,7 @@
 // CHECK: module
 
 // DROP: different
-// DROP: diverges first at graph.{{.*}}: element [{{.*}}] is {{.*}}, but {{.*}} on one device
+// DROP: diverges first at graph.{{.*}}: element [{{.*}}] is {{-?[0-9]+\.[0-9][0-9][0-9][0-9]}}{{.*}}, but {{.*}} on one device
 // DOUBLE: different
 // DOUBLE: diverges first at dist.all_reduce of
 // SLICE: different
