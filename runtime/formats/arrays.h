@@ -66,8 +66,9 @@ bool isIdx(std::string_view bytes);
 Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
                 const std::string &where, HostArray *out);
 
-/// A CSV of numbers, [rows, columns] in f64; a first line of other words than
-/// numbers names the columns.
+/// A CSV of numbers, [rows, columns] in f64, or in i64 where all are integers
+/// of which f64 would round one; a first line of other words than numbers names
+/// the columns.
 Status parseCsv(std::string_view bytes, const std::string &where,
                 HostArray *out, std::vector<std::string> *columns);
 

@@ -7,6 +7,8 @@
 #include "runtime/formats/arrays.h"
 #include <algorithm>
 #include <charconv>
+#include <cmath>
+#include <cstring>
 #include <set>
 
 namespace dist {
@@ -28,6 +30,54 @@ static bool readCell(std::string_view cell, double *value) {
       std::from_chars(cell.data(), cell.data() + cell.size(), *value);
   return error == std::errc() && end == cell.data() + cell.size();
 }
+
+namespace {
+
+/// A table's cells as integers, where it has nothing else and f64 would round
+/// one of them: a number of 64 bits is another row or user then.
+class ExactCells {
+public:
+  /// `before`: the cells before this one.
+  void add(std::string_view cell, double value,
+           const std::vector<double> &before) {
+    if (!cell.empty() && cell[0] == '+')
+      cell.remove_prefix(1);
+    int64_t integer = 0;
+    auto [end, error] =
+        std::from_chars(cell.data(), cell.data() + cell.size(), integer);
+    bool isWhole = error == std::errc() && end == cell.data() + cell.size();
+    if (!used && isWhole && std::fabs(value) >= kRounded) {
+      used = true;
+      for (double one : before)
+        push(one);
+    }
+    if (!used)
+      return;
+    if (isWhole)
+      cells->push_back(integer);
+    else
+      push(value);
+  }
+  /// Null: the table's numbers are f64's.
+  std::shared_ptr<std::vector<int64_t>> take() const {
+    return used && exact ? cells : nullptr;
+  }
+
+private:
+  /// From here on f64 has not every integer.
+  static constexpr double kRounded = 9007199254740992.0;
+
+  void push(double value) {
+    exact = exact && std::fabs(value) < kRounded && std::trunc(value) == value;
+    cells->push_back(exact ? int64_t(value) : 0);
+  }
+
+  bool used = false, exact = true;
+  std::shared_ptr<std::vector<int64_t>> cells =
+      std::make_shared<std::vector<int64_t>>();
+};
+
+} // namespace
 
 /// The comma behind the first cell, which may have some within its quotes.
 static size_t endOfCell(std::string_view line) {
@@ -65,6 +115,7 @@ Status parseCsv(std::string_view bytes, const std::string &where,
         "give one example a line, numbers separated by commas");
   };
   auto cells = std::make_shared<std::vector<double>>();
+  ExactCells exact;
   size_t width = 0, rows = 0, number = 0;
   columns->clear();
   if (bytes.substr(0, 3) == "\xef\xbb\xbf")
@@ -92,6 +143,8 @@ Status parseCsv(std::string_view bytes, const std::string &where,
         wrong = "'" + std::string(cell.substr(0, 40)) + "' is no number";
       if (rows == 0)
         names.emplace_back(cell);
+      if (wrong.empty())
+        exact.add(cell, value, *cells);
       cells->push_back(value);
       ++count;
     }
@@ -99,6 +152,7 @@ Status parseCsv(std::string_view bytes, const std::string &where,
       if (rows > 0 || !columns->empty() || !areNames(names))
         return damaged(number, wrong);
       cells->resize(before);
+      exact = ExactCells();
       *columns = std::move(names);
       width = columns->size();
       continue;
@@ -115,6 +169,11 @@ Status parseCsv(std::string_view bytes, const std::string &where,
   out->shape = {int64_t(rows), int64_t(width)};
   out->data = reinterpret_cast<const char *>(cells->data());
   out->owner = cells;
+  if (auto integers = exact.take()) {
+    out->type = manifest::I64;
+    out->data = reinterpret_cast<const char *>(integers->data());
+    out->owner = integers;
+  }
   return Status();
 }
 
@@ -136,15 +195,17 @@ void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
     label = size_t(found - columns.begin());
     break;
   }
-  auto values = std::make_shared<std::vector<double>>();
-  auto labels = std::make_shared<std::vector<double>>();
+  // Cells of either type have as many bytes.
+  auto values = std::make_shared<std::vector<int64_t>>();
+  auto labels = std::make_shared<std::vector<int64_t>>();
   values->reserve(rows * (width - 1));
-  const double *cells = reinterpret_cast<const double *>(table.data);
   for (size_t r = 0; r < rows; ++r)
     for (size_t c = 0; c < width; ++c)
-      (c == label ? *labels : *values).push_back(cells[r * width + c]);
+      std::memcpy(&(c == label ? *labels : *values).emplace_back(),
+                  table.data + (r * width + c) * sizeof(int64_t),
+                  sizeof(int64_t));
   auto wrap = [&](auto &owner, std::vector<int64_t> shape) {
-    return HostArray{manifest::F64, std::move(shape),
+    return HostArray{table.type, std::move(shape),
                      reinterpret_cast<const char *>(owner->data()), owner};
   };
   out->push_back({"", wrap(values, {int64_t(rows), int64_t(width - 1)})});

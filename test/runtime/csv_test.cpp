@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/arrays.h"
 #include "runtime/formats/convert.h"
+#include <cstring>
 #include <gtest/gtest.h>
 
 namespace dist::test {
@@ -41,6 +42,34 @@ TEST(Csv, AnExampleIsNoHeader) {
                            "a b,\"c, cm\",y\n7,\"8\",1\n"}) {
     ASSERT_TRUE(parseArrays(good, nullptr, "f.csv", &arrays).ok()) << good;
     EXPECT_EQ(elementAsDouble(manifest::F64, arrays[1].array.data, 0), 1);
+  }
+}
+
+// Numbers of users and the like lost their last bits in f64.
+TEST(Csv, IntegersOf64BitsKeepTheirBits) {
+  std::vector<NamedArray> arrays;
+  auto at = [&](int array, int64_t i) {
+    int64_t value = 0;
+    std::memcpy(&value, arrays[array].array.data + i * sizeof value,
+                sizeof value);
+    return value;
+  };
+  std::string text = "id,n,label\n1,+2,0\n9007199254740993,3,1\n"
+                     "-9223372036854775808,9223372036854775807,1.0\n";
+  ASSERT_TRUE(parseArrays(text, nullptr, "f.csv", &arrays).ok());
+  ASSERT_EQ(arrays[0].array.type, manifest::I64);
+  EXPECT_EQ(at(0, 0), 1);
+  EXPECT_EQ(at(0, 1), 2);
+  EXPECT_EQ(at(0, 2), 9007199254740993);
+  EXPECT_EQ(at(0, 4), INT64_MIN);
+  EXPECT_EQ(at(0, 5), INT64_MAX);
+  ASSERT_EQ(arrays[1].array.type, manifest::I64);
+  EXPECT_EQ(at(1, 2), 1);
+  // With others they are what a float holds.
+  for (const char *some :
+       {"9007199254740993,2.5,1\n", "9223372036854775808,2,1\n"}) {
+    ASSERT_TRUE(parseArrays(some, nullptr, "f.csv", &arrays).ok());
+    EXPECT_EQ(arrays[0].array.type, manifest::F64);
   }
 }
 
