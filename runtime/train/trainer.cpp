@@ -4,19 +4,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "runtime/train/trainer.h"
-#include "runtime/checkpoint/saves.h"
-#include "runtime/train/averaging.h"
+#include "runtime/train/trainer_impl.h"
 #include "runtime/train/evaluation.h"
-#include "runtime/train/keeping.h"
-#include "runtime/train/nonfinite.h"
-#include "runtime/train/result_teller.h"
 #include "runtime/train/sharding.h"
-#include "runtime/core/number_text.h"
-#include "runtime/core/learning_rate.h"
 #include <algorithm>
 #include <chrono>
-#include <cmath>
 #include <utility>
 
 namespace dist {
@@ -34,83 +26,6 @@ const manifest::Entry *trainingEntry(Session &session) {
       return entry;
   return nullptr;
 }
-
-namespace {
-
-/// One run of `fit`, split into the parts of its loop.
-class Trainer {
-public:
-  Trainer(Session &session, const Dataset &data, const Dataset *validation,
-          const FitOptions &options, FitObserver &observer)
-      : session(session), data(data), validation(validation), options(options),
-        observer(observer), metrics(session),
-        monitors(session, options.monitors, observer, state),
-        keeping(session, options.kept),
-        nonfiniteSteps(session, data, options.onNonfinite, observer) {}
-  Status run(FitOutcome *outcome);
-
-private:
-  Status train(FitOutcome *outcome);
-  Status prepare();
-  Status openFolder();
-  Status resumeBehind(int64_t step, bool *found);
-  Status resume();
-  Status resumeKept();
-  Status resumeSaved();
-  Status adopt(const TrainingState &read, const std::string &from);
-  int64_t stepsUntilDue() const;
-  int64_t stepsPerLaunch() const;
-  Status launch(BatchStream &stream, int64_t count);
-  Status runElsewhere(int64_t count);
-  bool stops() {
-    return observer.stops() || (options.runner && options.runner->stops());
-  }
-  Status record(const Batch &batch, const StepResult &result,
-                const StepResult *applied);
-  Status endEpoch();
-  Status validateAndTell();
-  enum class SaveAs { One, Last };
-  Status save(SaveAs which);
-  Status saveIfDue();
-
-  Session &session;
-  const Dataset &data;
-  const Dataset *validation;
-  const FitOptions &options;
-  FitObserver &observer;
-  Metrics metrics;
-  std::unique_ptr<CheckpointFolder> folder; // null: nothing is saved
-  std::optional<Saves> saves;               // into that
-  EntryPair entries;
-  EntryCall apply;
-  Averaging averaging;
-  BatchPlan plan;
-  TrainingState state;
-  Monitors monitors;
-  int64_t stepsPerEpoch = 0, lastStep = 0, epochs = 0;
-  int64_t accumulate = 1;
-  float learningRate = NAN;
-  Keeping keeping;
-  NonfiniteSteps nonfiniteSteps;
-  bool epochResumed = false; // begun by an earlier run
-  bool isSavedSince = false; // it goes on from there, and not from memory
-  double epochBegan = 0, epochExposed = 0, stepBegan = 0, stepSeconds = 0,
-         inputSeconds = 0;
-
-  /// A call of a launch: of a batch, or of `apply` behind it.
-  struct Call {
-    const Batch *batch = nullptr;
-    const EntryCall *entry = nullptr;
-    std::vector<TensorView> inputs;
-    std::vector<Tensor> outputs;
-  };
-  std::vector<Call> calls; // kept, with their tensors
-  std::vector<StepCall> stepCalls;
-  std::vector<StepResult> results; // of a launch
-  ResultTeller teller;
-};
-
-} // namespace
 
 Status Trainer::prepare() {
   accumulate = std::max(session.manifest().accumulate_steps(), 1);
@@ -175,106 +90,14 @@ Status Trainer::prepare() {
   return monitors.check(metrics.names(), validation != nullptr);
 }
 
-Status Trainer::openFolder() {
-  if (options.checkpoint.empty()) {
-    if (options.asyncSave)
-      return Status::error(StatusCode::InvalidArgument, "nothing to save",
-                           "--async-save", "no folder is given",
-                           "add --checkpoint DIR");
-    if (options.folder.use == FolderUse::New)
-      return Status();
-    bool resumes = options.folder.use != FolderUse::Overwrite;
-    return Status::error(StatusCode::InvalidArgument,
-                         resumes ? "nothing to resume from"
-                                 : "nothing to overwrite",
-                         resumes ? "--resume" : "--overwrite",
-                         "no folder is given", "add --checkpoint DIR");
-  }
-  std::vector<std::string> notes;
-  Status status = CheckpointFolder::open(options.checkpoint, options.folder,
-                                         session, &folder, &notes);
-  for (const std::string &note : notes)
-    observer.note(note);
-  if (status.ok())
-    saves.emplace(session, *folder, options.keep,
-                  [this](const std::string &line) { observer.note(line); });
-  return status;
-}
-
-/// From the newest state behind that step, if there is one.
-Status Trainer::resumeBehind(int64_t step, bool *found) {
-  TrainingState read;
-  std::vector<std::string> notes;
-  // What is in memory has its own already.
-  bool settable = step < 0 && hasSettableLearningRate(session.manifest());
-  double given = 0, saved = 0;
-  if (settable)
-    DIST_RETURN_IF_ERROR(readLearningRate(session, &given));
-  Status status = folder->load(session, &read, found, &notes, step);
-  for (const std::string &note : notes)
-    observer.note(note);
-  DIST_RETURN_IF_ERROR(status);
-  if (!*found)
-    return Status();
-  DIST_RETURN_IF_ERROR(adopt(read, options.checkpoint));
-  saves->beginFrom(state.step);
-  if (settable)
-    DIST_RETURN_IF_ERROR(readLearningRate(session, &saved));
-  if (given != saved)
-    observer.note("the learning rate goes on from the saved " +
-                  numberText(float(saved)) + ", not from the " +
-                  numberText(float(given)) + " of --optimizer");
-  return Status();
-}
-
-Status Trainer::resume() {
-  bool found = false;
-  DIST_RETURN_IF_ERROR(resumeBehind(-1, &found));
-  if (!found)
-    observer.note("no saved state in " + options.checkpoint +
-                  "; training starts anew");
-  return Status();
-}
-
-Status Trainer::adopt(const TrainingState &read, const std::string &from) {
-  DIST_RETURN_IF_ERROR(checkSameData(read, state, from));
-  state = read;
-  monitors.resume();
-  observer.note("resumed at step " + std::to_string(state.step) + " from " +
-                from);
-  return Status();
-}
-
-/// From what the folder has, if that is asked for.
-Status Trainer::resumeSaved() {
-  return folder && folder->resumes() ? resume() : Status();
-}
-
-/// From what is in memory, if it is whole and nothing newer was saved.
-Status Trainer::resumeKept() {
-  TrainingState read;
-  Kept found = Kept::Nothing;
-  std::vector<std::string> notes;
-  DIST_RETURN_IF_ERROR(
-      loadKept(options.keptIn, session, &read, &found, &notes));
-  for (const std::string &note : notes)
-    observer.note(note);
-  if (found == Kept::Whole) {
-    // Copies are not made of every step, and the run may have been taken up
-    // by others while these were stopped.
-    if (folder && folder->resumes())
-      DIST_RETURN_IF_ERROR(resumeBehind(read.step, &isSavedSince));
-    return isSavedSince ? Status() : adopt(read, "memory");
-  }
-  // One was lost before any had begun.
-  if (found == Kept::Nothing)
-    return resumeSaved();
-  if (folder)
-    return resume();
-  return Status::error(
-      StatusCode::Unavailable, "there is no state to go on from", "--elastic",
-      "those that are left do not have all variables in memory",
-      "add --checkpoint DIR, or split variables inside of workers alone");
+/// The batches at the end that are too few for an update of --accumulate: they
+/// are trained on in vain, unless the run is taken up again.
+void Trainer::noteIncomplete() {
+  int64_t batches = (lastStep - state.updatesFrom) % accumulate;
+  if (batches > 0 && state.step < lastStep)
+    observer.note("the last " + std::to_string(batches) +
+                  " of the run's steps make no update: --accumulate takes " +
+                  std::to_string(accumulate) + " for each");
 }
 
 /// Without the last state a run's end would be lost: that it cannot be saved is
@@ -508,6 +331,7 @@ Status Trainer::train(FitOutcome *outcome) {
   else
     DIST_RETURN_IF_ERROR(resumeSaved());
   averaging.begin(state.step);
+  noteIncomplete();
   DIST_RETURN_IF_ERROR(observer.begin(state.step, epochs));
   if (folder) {
     DIST_RETURN_IF_ERROR(folder->begin(session));

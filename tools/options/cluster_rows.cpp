@@ -94,6 +94,7 @@ void addClusterOptions(Table &table, Options &o) {
   table.integer("--min-workers",
                 "fewest workers that --elastic goes on with (default 1)", 1,
                 &o.minWorkers);
+  table.needs("--elastic", "", "a run ends with the first that is lost");
   table.integer("--max-restarts",
                 "times that what --workers has started is started again after "
                 "a failure of a process or machine: with --elastic, or with "

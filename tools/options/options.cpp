@@ -232,9 +232,6 @@ static Status checkCluster(const Options &o) {
                       "add --strategy multi-worker-mirrored");
   DIST_RETURN_IF_ERROR(checkMpi(o));
   DIST_RETURN_IF_ERROR(checkShardPolicy(o));
-  if (o.minWorkers != 1 && !o.elastic)
-    return wrongValue("--min-workers", "a run ends with the first that is lost",
-                      "add --elastic");
   if (o.maxRestarts > 0 && o.workers == 0)
     return wrongValue("--max-restarts",
                       "only processes that --workers has started are started "
@@ -337,9 +334,6 @@ static Status checkFollow(const Options &o) {
   if (evaluates && o.resume && !o.follow)
     return wrongValue("--resume", "no run is waited for",
                       "add --follow, or leave it out");
-  if (o.followTimeout > 0 && !o.follow)
-    return wrongValue("--follow-timeout", "nothing is waited for",
-                      "add --follow");
   for (auto [option, isGiven] :
        {std::pair("--history", !o.history.empty()),
         std::pair("--tensorboard", !o.tensorboard.empty())})
@@ -472,28 +466,9 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
                          bool overrides, Options *options,
                          std::string *answer) {
   bool run = tool == Tool::Run;
-  CLI::App app(run ? "Trains, evaluates, runs and times a model file or a "
-                     "compiled package."
-                   : "Compiles a model file and a strategy to a program. With "
-                     "pass options or --pass-pipeline it is an mlir-opt.",
-               run ? "dist-run" : "dist-opt");
-  // Words of the model's names may hold anything: no configuration files, and
-  // leftovers are ours to explain.
-  app.allow_extras(true);
-  app.set_help_flag("--help,-h", "this text");
-  if (run)
-    app.add_option("COMMAND", options->command,
-                   "fit, evaluate, predict, bench, info or status");
-  app.add_option("MODEL", options->model,
-                 tool == Tool::Opt ? "model file"
-                                   : "model file or package folder");
-  bool version = false;
-  app.add_flag("--version", version, "the version");
-
-  Table table(app, *options);
+  Table table(tool, *options);
   addRows(table, tool, *options);
 
-  // CLI11 takes the words from the back.
   std::vector<std::string> words;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (arguments[i] == "--check") {
@@ -512,10 +487,9 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
       words.push_back(arguments[i]);
     }
   }
-  std::reverse(words.begin(), words.end());
-  try {
-    app.parse(std::move(words));
-  } catch (const CLI::CallForHelp &) {
+  Table::Asked asked;
+  DIST_RETURN_IF_ERROR(table.parse(std::move(words), &asked));
+  if (asked == Table::Asked::Help) {
     std::string command;
     std::vector<std::string> commands = commandNames();
     for (const std::string &word : arguments)
@@ -524,15 +498,12 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
         command = word;
     *answer = formatHelp(tool, command, table.help(), terminalWidth());
     return Status();
-  } catch (const CLI::ParseError &error) {
-    return Status::error(StatusCode::InvalidArgument, "wrong usage", "",
-                         error.what(), "see --help");
   }
-  if (version) {
+  if (asked == Table::Asked::Version) {
     *answer = std::string(versionText()) + "\n";
     return Status();
   }
-  for (const std::string &word : app.remaining())
+  for (const std::string &word : table.remaining())
     if (word != "--") // Behind it are names that may begin with a -.
       return unknownOption(word, table);
   // The compiler is handed it, too.

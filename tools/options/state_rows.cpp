@@ -13,6 +13,8 @@
 
 namespace dist::tools {
 
+static const char kUnsaved[] = "no states are saved without a folder for them";
+
 void addStateOptions(Table &table, Options &o) {
   table.usedBy("fit evaluate");
   table.text("--history", "FILE",
@@ -45,14 +47,18 @@ void addStateOptions(Table &table, Options &o) {
                "a new state (default: waits, as for a run that is started "
                "again)",
                true, [&](double x) { o.followTimeout = x; });
+  table.needs("--follow", "", "nothing is waited for");
   table.usedBy("fit");
   table.integer("--save-every", "steps between saves (default: each epoch)", 1,
                 &o.saveEvery);
+  table.needs("--checkpoint", "DIR", kUnsaved);
   table.integer("--keep", "saved states kept (default 3)", 1, &o.keep);
+  table.needs("--checkpoint", "DIR", kUnsaved);
   table.flag("--async-save",
              "writes states while training goes on, from a copy in memory of "
              "what the devices hold; the next save waits for it",
              &o.asyncSave);
+  table.needs("--checkpoint", "DIR", kUnsaved);
   table.flag("--overwrite",
              "removes the states of another run from the folder, and begins",
              &o.overwrite);

@@ -10,20 +10,25 @@
 #include "tools/options/help.h"
 #include "tools/options/options.h"
 #include "tools/options/values.h"
-#include <CLI/CLI.hpp>
 #include <functional>
 #include <limits>
-#include <sstream>
+#include <memory>
+
+namespace CLI {
+class App;
+} // namespace CLI
 
 namespace dist::tools {
 
 using Setter = std::function<Status(const std::string &)>;
 
-/// The table under construction: CLI11 splits the words and renders the help;
-/// values go through our own parsers, whose messages name option and remedy.
+/// The table under construction: CLI11, which table.cpp alone includes, splits
+/// the words; values go through our own parsers, whose messages name option and
+/// remedy.
 class Table {
 public:
-  Table(CLI::App &app, Options &options) : app(app), options(options) {}
+  Table(Tool tool, Options &options);
+  ~Table();
 
   /// What the next rows are about, and whether dist-opt is handed them.
   void group(std::string title, bool compile) {
@@ -40,34 +45,16 @@ public:
     commands = std::move(names);
     explaining = std::move(explainingNames);
   }
+  /// What the row before this says is read beside `other` alone. `why`: what is
+  /// without that, whose `form` is what to add.
+  void needs(const std::string &other, const std::string &form,
+             const std::string &why);
   /// Whether an option may be given more than once.
   enum class Times { Once, Many };
 
   void value(const std::string &name, const std::string &form,
-             const std::string &help, Setter set, Times times = Times::Once) {
-    auto row = std::make_unique<Row>();
-    row->name = longName(name);
-    row->group = currentGroup;
-    row->set = std::move(set);
-    row->compiled = compiled;
-    row->times = times;
-    row->option = app.add_option(name, row->values, help)
-                      ->type_name(form)
-                      ->group(currentGroup)
-                      ->expected(1)
-                      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-                      ->allow_extra_args(false);
-    add(std::move(row), {currentGroup, name, form, help, commands});
-  }
-  void flag(const std::string &name, const std::string &help, bool *target) {
-    auto row = std::make_unique<Row>();
-    row->name = longName(name);
-    row->group = currentGroup;
-    row->compiled = compiled;
-    row->target = target;
-    row->option = app.add_flag(name, row->flagged, help)->group(currentGroup);
-    add(std::move(row), {currentGroup, name, "", help, commands});
-  }
+             const std::string &help, Setter set, Times times = Times::Once);
+  void flag(const std::string &name, const std::string &help, bool *target);
 
   void text(const std::string &name, const std::string &form,
             const std::string &help, std::string *target) {
@@ -128,12 +115,14 @@ public:
   }
 
   const std::vector<HelpRow> &help() const { return helpRows; }
-  std::vector<std::string> names() const {
-    std::vector<std::string> all = {"--help", "--version"};
-    for (auto &row : rows)
-      all.push_back(row->name);
-    return all;
-  }
+  std::vector<std::string> names() const;
+
+  /// What was asked for instead of a run.
+  enum class Asked { Nothing, Help, Version };
+  /// Finds whose the words are, the positional ones among them, which are set.
+  Status parse(std::vector<std::string> words, Asked *asked);
+  /// Words that are no option's.
+  const std::vector<std::string> &remaining() const { return left; }
 
   /// Whether an option of this group and name is meant.
   using Filter =
@@ -142,31 +131,7 @@ public:
   /// Hands the values on, of those that `takes` (all, where it is null). Of an
   /// option that is given twice the one or the other would be ignored: an
   /// error, but where the later ones are `overrides`.
-  Status apply(bool overrides = false, const Filter &takes = nullptr) {
-    for (auto &row : rows) {
-      if (row->option->count() == 0 || (takes && !takes(row->group, row->name)))
-        continue;
-      DIST_RETURN_IF_ERROR(checkIsRead(*row));
-      if (row->target) {
-        *row->target = row->flagged;
-        // --NAME=false is as if it were not given, to the compiler, too.
-        if (row->compiled && row->flagged)
-          options.compileArguments.push_back(row->name);
-        continue;
-      }
-      if (row->times == Times::Once && row->values.size() > 1) {
-        if (!overrides)
-          return givenTwice(row->name, row->values[0], row->values[1]);
-        row->values = {row->values.back()};
-      }
-      for (const std::string &given : row->values) {
-        DIST_RETURN_IF_ERROR(row->set(given));
-        if (row->compiled)
-          options.compileArguments.push_back(row->name + "=" + given);
-      }
-    }
-    return Status();
-  }
+  Status apply(bool overrides = false, const Filter &takes = nullptr);
 
   static Status givenTwice(const std::string &option, const std::string &first,
                            const std::string &second) {
@@ -180,41 +145,15 @@ private:
   static std::string longName(const std::string &name) {
     return name.substr(name.find("--"));
   }
-  struct Row {
-    std::string name, group;
-    std::string commands, explaining; // see usedBy
-    CLI::Option *option = nullptr;
-    std::vector<std::string> values;
-    bool flagged = false;
-    bool *target = nullptr;
-    bool compiled = false;
-    Times times = Times::Once;
-    Setter set;
-  };
-  void add(std::unique_ptr<Row> row, HelpRow help) {
-    row->commands = help.commands;
-    row->explaining = explaining;
-    helpRows.push_back(std::move(help));
-    rows.push_back(std::move(row));
-  }
-  /// What decides the program is part of it, whoever runs it: a model's
-  /// commands may share one line of it.
-  Status checkIsRead(const Row &row) const {
-    const std::string &command = options.command;
-    if (row.compiled || !isCommand(command) ||
-        isUsedBy(row.commands, command) ||
-        (!row.explaining.empty() && isUsedBy(row.explaining, command)))
-      return Status();
-    return Status::error(StatusCode::InvalidArgument,
-                         "option of another command", row.name,
-                         command + " does not read it; it is of " +
-                             (row.commands.empty() ? "those that have a model"
-                                                   : listOf(row.commands)),
-                         "leave it out");
-  }
+  struct Row;
+  void add(std::unique_ptr<Row> row, HelpRow help);
+  Status checkIsRead(const Row &row) const;
+  Status checkHasNeeded(const Row &row) const;
 
-  CLI::App &app;
+  const std::unique_ptr<CLI::App> app;
   Options &options;
+  bool version = false; // is asked for
+  std::vector<std::string> left;
   std::string currentGroup, commands, explaining;
   bool compiled = false;
   std::vector<std::unique_ptr<Row>> rows;

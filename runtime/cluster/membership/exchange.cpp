@@ -186,9 +186,16 @@ static std::vector<int> unlikeChief(const std::vector<std::string> &texts,
   return others;
 }
 
-/// Enough of a digest to tell two apart.
-static std::string shorten(const std::string &digest) {
-  return digest.substr(0, 12);
+/// What runs there, as it is told: the program, and the protocol it speaks.
+static constexpr char kBy[] = " by protocol ";
+static std::string programOf(const MemberFacts &facts) {
+  return facts.program + kBy + std::to_string(kProtocol);
+}
+
+/// Of that: enough of the digest to tell two apart, and the protocol.
+static std::string shorten(const std::string &program) {
+  size_t end = std::min(program.find(kBy), program.size());
+  return program.substr(0, std::min<size_t>(end, 12)) + program.substr(end);
 }
 
 Status Membership::Impl::checkPrograms() {
@@ -223,7 +230,7 @@ Status Membership::Impl::compareProgram(const MemberFacts &facts) {
   if (texts.size() != 1 || !told.ParseFromString(texts[0]))
     return foundForeign(folder("facts"));
   members[chief].program = told.program();
-  if (told.program() == facts.program)
+  if (told.program() == programOf(facts))
     return Status();
   return Status::error(StatusCode::InvalidInput,
                        "the processes have different programs", where(self),
@@ -233,7 +240,7 @@ Status Membership::Impl::compareProgram(const MemberFacts &facts) {
 
 Status Membership::shareFacts(const MemberFacts &facts) {
   proto::Facts own;
-  own.set_program(facts.program);
+  own.set_program(programOf(facts));
   for (const std::string &name : facts.cpuVariants)
     own.add_cpu_variants(name);
   std::vector<std::vector<std::string>> all;

@@ -23,6 +23,10 @@ namespace dist::cluster {
 using Clock = std::chrono::steady_clock;
 using std::chrono::milliseconds;
 
+/// Of what processes say to each other, here and in a run's messages: raised
+/// with each change by which those of before and after would not understand
+/// each other. It is compared as a part of the program.
+inline constexpr int kProtocol = 1;
 /// How long a process that has stopped stays registered, and how often one that
 /// has not says so.
 inline constexpr int64_t kLeaseSeconds = 10;

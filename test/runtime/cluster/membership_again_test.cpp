@@ -131,8 +131,9 @@ TEST_F(MembershipAgain, WhoComesWithAnotherProgramIsRefused) {
   });
   EXPECT_THAT(shared[2].message(),
               HasSubstr("the cluster does not take this process in (worker 2 "
-                        "at 127.0.0.1:2): its program: another, the others': a "
-                        "program; start it with the same model"));
+                        "at 127.0.0.1:2): its program: another by protocol 1, "
+                        "the others': a program by protocol 1; start it with "
+                        "the same model"));
   for (int i : {0, 1}) {
     EXPECT_EQ(shared[i].code(), StatusCode::Unavailable);
     EXPECT_THAT(shared[i].message(),
