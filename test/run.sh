@@ -50,14 +50,16 @@ docs() {
   ninja -C build mlir-doc > build/docs.log 2>&1 && python3 tools/lint/check_docs.py build &&
     { ninja -C build site > build/site.log 2>&1 || { tail -n 20 build/site.log; return 1; }; }
 }
+# On two CPUs. Programs wait for half of their time and lit's tests for a quarter,
+# for each other's processes and for what is to take a while: more of them run.
 # What failed stands at the end once more: a log that is shown cut keeps its end.
 gtests() {
-  ctest --test-dir "$1" --output-on-failure --no-tests=error -j 2 && return
+  ctest --test-dir "$1" --output-on-failure --no-tests=error -j 4 && return
   grep -A 6 -e ': Failure$' -e '^\[  FAILED  \]' -e 'ERROR: ' "$1/Testing/Temporary/LastTest.log" | head -n 60
   return 1
 }
 lits() {
-  /usr/lib/llvm-22/bin/lit -v -j 2 "$1/test" 2>&1 | tee "$1/lit.log" | grep -v '^PASS'
+  /usr/lib/llvm-22/bin/lit -v -j 3 "$1/test" 2>&1 | tee "$1/lit.log" | grep -v '^PASS'
   local code=${PIPESTATUS[0]}
   [ "$code" -eq 0 ] || python3 test/failures.py "$1/lit.log"
   return "$code"

@@ -517,6 +517,8 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
     *options = std::move(own);
     DIST_RETURN_IF_ERROR(table.apply(overrides, isOfEvaluator));
     DIST_RETURN_IF_ERROR(becomeEvaluator(options));
+  } else {
+    DIST_RETURN_IF_ERROR(table.checkNeeded());
   }
   return settle(tool, *options);
 }

@@ -132,16 +132,20 @@ Status Table::checkIsRead(const Row &row) const {
                        "leave it out");
 }
 
-Status Table::checkHasNeeded(const Row &row) const {
-  if (row.needed.name.empty() || !row.isGiven())
-    return Status();
-  for (auto &other : rows)
-    if (other->name == row.needed.name && other->isGiven())
-      return Status();
-  return wrongValue(row.name, row.needed.why,
-                    "add " + row.needed.name +
-                        (row.needed.form.empty() ? "" : " ") + row.needed.form +
-                        ", or leave it out");
+Status Table::checkNeeded() const {
+  for (auto &row : rows) {
+    const std::string &needed = row->needed.name;
+    auto isIt = [&](auto &other) {
+      return other->name == needed && other->isGiven();
+    };
+    if (!needed.empty() && row->isGiven() &&
+        std::none_of(rows.begin(), rows.end(), isIt))
+      return wrongValue(row->name, row->needed.why,
+                        "add " + needed +
+                            (row->needed.form.empty() ? "" : " ") +
+                            row->needed.form + ", or leave it out");
+  }
+  return Status();
 }
 
 Status Table::apply(bool overrides, const Filter &takes) {
@@ -149,8 +153,6 @@ Status Table::apply(bool overrides, const Filter &takes) {
     if (row->option->count() == 0 || (takes && !takes(row->group, row->name)))
       continue;
     DIST_RETURN_IF_ERROR(checkIsRead(*row));
-    if (!takes)
-      DIST_RETURN_IF_ERROR(checkHasNeeded(*row));
     if (row->target) {
       *row->target = row->flagged;
       // --NAME=false is as if it were not given, to the compiler, too.

@@ -133,6 +133,9 @@ public:
   /// error, but where the later ones are `overrides`.
   Status apply(bool overrides = false, const Filter &takes = nullptr);
 
+  /// Whether what the options that are given need is given, too.
+  Status checkNeeded() const;
+
   static Status givenTwice(const std::string &option, const std::string &first,
                            const std::string &second) {
     return Status::error(StatusCode::InvalidArgument, "option is given twice",
@@ -148,7 +151,6 @@ private:
   struct Row;
   void add(std::unique_ptr<Row> row, HelpRow help);
   Status checkIsRead(const Row &row) const;
-  Status checkHasNeeded(const Row &row) const;
 
   const std::unique_ptr<CLI::App> app;
   Options &options;
