@@ -182,7 +182,8 @@ LogicalResult mlir::dist::checkStage(ModuleOp module, const Options &options) {
       return emitError(UnknownLoc::get(module.getContext()))
              << "the module's step is made already (" << option
              << "): it has its '" << step << "'; leave " << option
-             << " out, or give the model that it is of";
+             << " out (dist-run then wants the package that dist-opt makes of "
+                "it), or give the model that it is of";
   }
   return success();
 }
