@@ -57,6 +57,7 @@ LogicalResult OnnxModel::check() {
   if (model.graph().output_size() == 0)
     return error("cannot import the model", "it has no output");
   ::dist::nameOnnxBranchesApart(model.mutable_graph());
+  takeSequencesApart();
   sortNodes();
   if (failed(selectOutputs()))
     return failure();

@@ -93,6 +93,8 @@ private:
   void findConstantWeights();
   LogicalResult selectOutputs();
   void dropUnreadOutputs();
+  /// A sequence whose parts are only taken out becomes a Split.
+  void takeSequencesApart();
   void sortNodes();
   LogicalResult chooseBatch();
   LogicalResult checkNames();

@@ -1,7 +1,7 @@
 """Writes models with the notes of PyTorch's exporter (dynamo=True): source_models.py NAME FILE."""
 import sys
 
-from models import model, node, sub, tensor, value
+from models import model, node, num, sub, tensor, value
 
 FOLDED = "pkg.onnxscript.optimizer.folded_from"
 SIGNATURE_KEY = "pkg.torch.export.ExportedProgram.graph_signature"
@@ -105,6 +105,25 @@ def padding(told):
         value(11, "x", ["n", 2]), value(12, "y", ["n", 2, 3]), producer="pytorch")
 
 
+def constant(name, dims, values):
+    """A Constant node of integers."""
+    return sub(1, sub(2, name) + sub(3, name) + sub(4, "Constant")
+               + sub(5, sub(1, "value") + tensor("", dims, values, "q") + num(20, 4)))
+
+
+def parts(at):
+    """x.split([1, 3]) as PyTorch's exporter writes it, unoptimized, of a weight; `at`: the second part's number."""
+    return model(
+        constant("sizes", [2], [1, 3]), constant("zero", [], [0]), constant("one", [], [at]),
+        node("SplitToSequence", ["w", "sizes"], ["list"], "split", axis=0, keepdims=1),
+        node("SequenceAt", ["list", "zero"], ["row"], "first"),
+        node("SequenceAt", ["list", "one"], ["rest"], "second"),
+        node("Mul", ["x", "row"], ["h"], "scale"), node("MatMul", ["h", "rest"], ["y"], "fc"),
+        tensor("w", [4, 3], [(7 * j % 11 - 5) / 10 for j in range(12)]),
+        sub(16, note(SIGNATURE_KEY, "p_w: PARAMETER target='w'\n")),
+        value(11, "x", ["n", 3]), value(12, "y", ["n", 3]), producer="pytorch")
+
+
 def head(turned, told):
     """A table that is the head, too. `turned`: what the head multiplies by is another initializer, or
     comes by a node that transposes; or the table is read in another form, too."""
@@ -140,6 +159,8 @@ MODELS = {
     "told": lambda: write(True),
     "silent": lambda: write(False),
     "numbers": numbers,
+    "parts": lambda: parts(-1),
+    "no-part": lambda: parts(2),
     "padding": lambda: padding(True),
     "silent-padding": lambda: padding(False),
     "head": lambda: head("initializer", False),
