@@ -520,6 +520,8 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
     status = cluster.check();
   if (!status.ok() && options.elastic && cluster.hasLostOthers(status)) {
     printNote("dist-run: note: " + cluster.explain(status).message());
+    // Who is told to stop now still goes on, to save with those that are left.
+    shield.dismiss();
     *goesOn = true;
     return 0;
   }

@@ -173,6 +173,9 @@ elif case == "lose":
     wait_for_steps(60)
     for worker in lost:
         worker.send_signal(signal.Signals[os.environ["SIGNAL"]])
+    # In the same moment another one may be told to stop.
+    if "STOPPED" in os.environ:
+        workers[int(os.environ["STOPPED"])].send_signal(signal.SIGTERM)
     finish_within(60, [worker for worker in workers if worker not in lost])
     written = steps_done()
     for worker in lost:
