@@ -8,6 +8,7 @@
 #include "runtime/core/text.h"
 #include <algorithm>
 #include <climits>
+#include <cmath>
 #include <cstring>
 #include <glob.h>
 
@@ -102,6 +103,31 @@ private:
   int64_t end = 0;
 };
 
+std::string listNames(const std::vector<std::string> &names) {
+  constexpr size_t most = 8;
+  std::string text;
+  for (size_t i = 0; i < names.size() && i < most; ++i)
+    text += (i ? ", '" : "'") + names[i] + "'";
+  return text + (names.size() > most ? ", ..." : "");
+}
+
+/// Numbers of f64 as i64, if that loses none of their digits.
+static bool holdIntegers(HostArray *array) {
+  const double *numbers = reinterpret_cast<const double *>(array->data);
+  auto integers = std::make_shared<std::vector<int64_t>>();
+  for (int64_t i = 0, n = elementCount(array->shape); i < n; ++i) {
+    // From there on f64 has not every integer.
+    if (std::fabs(numbers[i]) >= 9007199254740992.0 ||
+        std::trunc(numbers[i]) != numbers[i])
+      return false;
+    integers->push_back(int64_t(numbers[i]));
+  }
+  array->type = manifest::I64;
+  array->data = reinterpret_cast<const char *>(integers->data());
+  array->owner = std::move(integers);
+  return true;
+}
+
 Status JoinedArrays::append(std::vector<NamedArray> more,
                             const std::string &file) {
   for (const NamedArray &item : more)
@@ -119,6 +145,19 @@ Status JoinedArrays::append(std::vector<NamedArray> more,
     return wrongSpec(file, "it has not the arrays of the files before it");
   for (size_t i = 0; i < more.size(); ++i) {
     HostArray &whole = arrays[i].array, &part = more[i].array;
+    // Their places are all that is left of the names when they are joined.
+    std::vector<std::string> &known = arrays[i].columns;
+    if (known.empty())
+      known = more[i].columns;
+    if (!more[i].columns.empty() && known != more[i].columns)
+      return wrongSpec(file, "its columns are " + listNames(more[i].columns) +
+                                 ", those of the files before it " +
+                                 listNames(known));
+    if (arrays[i].isText && more[i].isText && whole.type != part.type) {
+      HostArray &rounded = whole.type == manifest::F64 ? whole : part;
+      if (holdIntegers(&rounded) && &rounded == &whole && i < memory.size())
+        memory[i] = nullptr; // it is made anew of what is whole
+    }
     if (describe(whole) != describe(part))
       return wrongSpec(file, "an example of '" + arrays[i].name + "' is " +
                                  describe(part) + ", in the files before it " +

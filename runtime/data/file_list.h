@@ -14,6 +14,9 @@ namespace dist {
 /// The error of data that cannot be read as they were asked for.
 Status wrongSpec(const std::string &spec, const std::string &why);
 
+/// 'a', 'b', ..., as many as a line has room for.
+std::string listNames(const std::vector<std::string> &names);
+
 /// The files that a name means: itself; those that match it, sorted by name,
 /// where it has *, ? or [...] in it and is no file's own; of @LIST those that
 /// the lines of the file LIST name, relative to its folder, in their order.
@@ -24,7 +27,7 @@ Status listFiles(const std::string &name, std::vector<std::string> *out);
 class JoinedArrays {
 public:
   /// The arrays of a further file, whose names, types and shapes of an example
-  /// must be those of the first.
+  /// must be those of the first, and the columns' order, too.
   Status append(std::vector<NamedArray> more, const std::string &file);
   std::vector<NamedArray> take();
 

@@ -173,15 +173,6 @@ static std::string splitMember(std::string &file) {
   return member;
 }
 
-/// "'a', 'b', ...", as many as a line has room for.
-static std::string listNames(const std::vector<std::string> &names) {
-  constexpr size_t most = 8;
-  std::string text;
-  for (size_t i = 0; i < names.size() && i < most; ++i)
-    text += (i ? ", '" : "'") + names[i] + "'";
-  return text + (names.size() > most ? ", ..." : "");
-}
-
 /// One file of a pair; its array gets the pair's name.
 static Status readPart(const std::string &name, const std::string &member,
                        const std::string &file, FileAccess access,

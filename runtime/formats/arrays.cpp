@@ -153,7 +153,8 @@ static Status parseAll(std::string_view bytes,
     std::vector<std::string> columns;
     DIST_RETURN_IF_ERROR(parseCsv(bytes, path, &table, &columns));
     if (wholeTables)
-      out->push_back({"", std::move(table)});
+      out->push_back(
+          {"", std::move(table), nullptr, 0, true, std::move(columns)});
     else
       splitLabel(table, columns, out);
     return Status();

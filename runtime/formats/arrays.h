@@ -24,6 +24,11 @@ struct NamedArray {
   /// i is number `firstStored` + i there.
   std::shared_ptr<const StoredExamples> stored = nullptr;
   int64_t firstStored = 0;
+  /// Of numbers that were written as text: their type is what holds them all,
+  /// f64 or i64.
+  bool isText = false;
+  /// What the file calls the numbers of an example; empty: it does not say.
+  std::vector<std::string> columns = {};
 };
 
 /// What is wanted of a file: nothing else of it is unpacked.

@@ -183,7 +183,7 @@ void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
   if (width == 1) {
     HostArray column = table;
     column.shape = {int64_t(rows)};
-    out->push_back({"", std::move(column)});
+    out->push_back({"", std::move(column), nullptr, 0, true, columns});
     return;
   }
   size_t label = width - 1;
@@ -208,8 +208,15 @@ void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
     return HostArray{table.type, std::move(shape),
                      reinterpret_cast<const char *>(owner->data()), owner};
   };
-  out->push_back({"", wrap(values, {int64_t(rows), int64_t(width - 1)})});
-  out->push_back({"label", wrap(labels, {int64_t(rows)})});
+  std::vector<std::string> others = columns, own;
+  if (!columns.empty()) {
+    own = {columns[label]};
+    others.erase(others.begin() + int64_t(label));
+  }
+  out->push_back({"", wrap(values, {int64_t(rows), int64_t(width - 1)}),
+                  nullptr, 0, true, std::move(others)});
+  out->push_back({"label", wrap(labels, {int64_t(rows)}), nullptr, 0, true,
+                  std::move(own)});
 }
 
 } // namespace dist
