@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/file.h"
+#include "runtime/checkpoint/run_file.h"
 #include "runtime/core/number_text.h"
 #include "runtime/telemetry/bar.h"
 #include "runtime/telemetry/last_steps.h"
@@ -312,6 +313,16 @@ static int prepareFit(const Options &options) {
   std::_Exit(code);
 }
 
+/// One that was started again as the last step was done, as pods are: the
+/// others are gone. Who begins a run is the chief, who is told of what is
+/// there.
+static bool comesTooLate(const Options &options, FolderUse use,
+                         const ClusterRun &cluster) {
+  return options.elastic && cluster.isCluster() && !cluster.isChief() &&
+         !options.checkpoint.empty() && use == FolderUse::New &&
+         readRunFile(options.checkpoint).ended;
+}
+
 int runFit(const Options &options) {
   if (Options others = options; takePreparation(&others))
     return prepareFit(others);
@@ -372,6 +383,11 @@ int runFit(const Options &options) {
     return report(status);
   if (launches)
     return launchWorkers(options, kDefaultBatch);
+  if (comesTooLate(options, folder.use, cluster)) {
+    printNote("dist-run: note: the run in " + options.checkpoint +
+              " has ended, and there is nothing left to do");
+    return 0;
+  }
 
   Options present = options;
   Elastic elastic(options);
