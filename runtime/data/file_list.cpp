@@ -146,13 +146,13 @@ Status JoinedArrays::append(std::vector<NamedArray> more,
   for (size_t i = 0; i < more.size(); ++i) {
     HostArray &whole = arrays[i].array, &part = more[i].array;
     // Their places are all that is left of the names when they are joined.
-    std::vector<std::string> &known = arrays[i].columns;
-    if (known.empty())
+    auto &known = arrays[i].columns;
+    if (!known)
       known = more[i].columns;
-    if (!more[i].columns.empty() && known != more[i].columns)
-      return wrongSpec(file, "its columns are " + listNames(more[i].columns) +
+    if (more[i].columns && *known != *more[i].columns)
+      return wrongSpec(file, "its columns are " + listNames(*more[i].columns) +
                                  ", those of the files before it " +
-                                 listNames(known));
+                                 listNames(*known));
     if (arrays[i].isText && more[i].isText && whole.type != part.type) {
       HostArray &rounded = whole.type == manifest::F64 ? whole : part;
       if (holdIntegers(&rounded) && &rounded == &whole && i < memory.size())

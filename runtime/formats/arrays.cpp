@@ -154,7 +154,7 @@ static Status parseAll(std::string_view bytes,
     DIST_RETURN_IF_ERROR(parseCsv(bytes, path, &table, &columns));
     if (wholeTables)
       out->push_back(
-          {"", std::move(table), nullptr, 0, true, std::move(columns)});
+          {"", std::move(table), nullptr, 0, true, shareNames(columns)});
     else
       splitLabel(table, columns, out);
     return Status();

@@ -27,8 +27,8 @@ struct NamedArray {
   /// Of numbers that were written as text: their type is what holds them all,
   /// f64 or i64.
   bool isText = false;
-  /// What the file calls the numbers of an example; empty: it does not say.
-  std::vector<std::string> columns = {};
+  /// What the file calls the numbers of an example; null: it does not say.
+  std::shared_ptr<const std::vector<std::string>> columns = nullptr;
 };
 
 /// What is wanted of a file: nothing else of it is unpacked.
@@ -76,6 +76,10 @@ Status parseIdx(std::string_view bytes, std::shared_ptr<const void> owner,
 /// the columns.
 Status parseCsv(std::string_view bytes, const std::string &where,
                 HostArray *out, std::vector<std::string> *columns);
+
+/// NamedArray::columns of these names.
+std::shared_ptr<const std::vector<std::string>>
+shareNames(const std::vector<std::string> &columns);
 
 /// Splits the label's column off such a table: the one named label, else
 /// target, class or y, or the last; a table of one column stays as it is.

@@ -177,13 +177,21 @@ Status parseCsv(std::string_view bytes, const std::string &where,
   return Status();
 }
 
+std::shared_ptr<const std::vector<std::string>>
+shareNames(const std::vector<std::string> &columns) {
+  return columns.empty()
+             ? nullptr
+             : std::make_shared<const std::vector<std::string>>(columns);
+}
+
 void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
                 std::vector<NamedArray> *out) {
   size_t rows = table.shape[0], width = table.shape[1];
   if (width == 1) {
     HostArray column = table;
     column.shape = {int64_t(rows)};
-    out->push_back({"", std::move(column), nullptr, 0, true, columns});
+    out->push_back(
+        {"", std::move(column), nullptr, 0, true, shareNames(columns)});
     return;
   }
   size_t label = width - 1;
@@ -214,9 +222,9 @@ void splitLabel(const HostArray &table, const std::vector<std::string> &columns,
     others.erase(others.begin() + int64_t(label));
   }
   out->push_back({"", wrap(values, {int64_t(rows), int64_t(width - 1)}),
-                  nullptr, 0, true, std::move(others)});
+                  nullptr, 0, true, shareNames(others)});
   out->push_back({"label", wrap(labels, {int64_t(rows)}), nullptr, 0, true,
-                  std::move(own)});
+                  shareNames(own)});
 }
 
 } // namespace dist
