@@ -40,13 +40,15 @@ public:
   /// `before`: the cells before this one.
   void add(std::string_view cell, double value,
            const std::vector<double> &before) {
+    if (!used && std::fabs(value) < kRounded)
+      return; // as nearly all are
     if (!cell.empty() && cell[0] == '+')
       cell.remove_prefix(1);
     int64_t integer = 0;
     auto [end, error] =
         std::from_chars(cell.data(), cell.data() + cell.size(), integer);
     bool isWhole = error == std::errc() && end == cell.data() + cell.size();
-    if (!used && isWhole && std::fabs(value) >= kRounded) {
+    if (!used && isWhole) {
       used = true;
       for (double one : before)
         push(one);
