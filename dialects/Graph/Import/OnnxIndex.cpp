@@ -239,6 +239,45 @@ static LogicalResult importPad(OnnxNode &n) {
   return n.out(x);
 }
 
+/// The first elements of each example's sequence in reverse, as many as its
+/// length says.
+static LogicalResult importReverseSequence(OnnxNode &n) {
+  Value x = n.in(0), lengths = n.in(1);
+  int64_t batchAxis = n.intAttr("batch_axis", 1),
+          timeAxis = n.intAttr("time_axis", 0);
+  if (n.rankOf(x) < 2 || batchAxis + timeAxis != 1 || batchAxis * timeAxis != 0)
+    return n.fail("batch_axis and time_axis must be the first two dims");
+  ArrayRef<int64_t> shape = n.shapeOf(x);
+  int64_t batch = shape[batchAxis], steps = shape[timeAxis];
+  if (n.shapeOf(lengths) != ArrayRef<int64_t>{batch} || n.isFloat(lengths))
+    return n.fail("sequence_lens must be a vector of an integer an example");
+  BlockArgument argument;
+  FailureOr<HostTensor> known = failure();
+  if (lengths.getDefiningOp<ConstantOp>())
+    known = n.evaluate(lengths, &argument);
+  bool whole = succeeded(known);
+  for (int64_t i = 0; succeeded(known) && i < batch; ++i) {
+    int64_t length = known->getInt(i);
+    if (length < 0 || length > steps)
+      return n.fail("sequence_lens has " + llvm::Twine(length) +
+                    ", but there are " + llvm::Twine(steps) + " steps");
+    whole &= length == steps;
+  }
+  if (whole)
+    return n.out(n.reverse(x, timeAxis));
+  Type number = IntegerType::get(n.getContext(), 64);
+  ArrayRef<int64_t> places = shape.take_front(2);
+  Value place = n.iota(places, timeAxis, number);
+  Value last = n.add(n.convert(lengths, number), n.intScalar(-1, number));
+  Value mirrored = n.sub(n.broadcastAlong(last, places, batchAxis), place);
+  Value zero = n.splat(0, mirrored);
+  place = n.select(n.compare(ComparePredicate::GE, mirrored, zero), mirrored,
+                   place);
+  Value indices = n.broadcastDims(place, shape, {0, 1});
+  return n.out(
+      n.make<GatherElementsOp>({x, indices}, {n.i64("axis", timeAxis)}));
+}
+
 ArrayRef<OnnxOp> mlir::dist::graph::getOnnxIndexOps() {
   static const OnnxOp rows[] = {
       {"Gather", 1, 2, 2, importGather},
@@ -249,6 +288,7 @@ ArrayRef<OnnxOp> mlir::dist::graph::getOnnxIndexOps() {
       {"ScatterND", 11, 3, 3, importScatterND},
       {"OneHot", 9, 3, 3, importOneHot},
       {"Pad", 2, 1, 4, importPad},
+      {"ReverseSequence", 10, 2, 2, importReverseSequence},
   };
   return rows;
 }

@@ -70,7 +70,7 @@ LogicalResult OnnxModel::check() {
       failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()) ||
       failed(untie()))
     return failure();
-  trainability = findTrainable(model.graph(), initializers);
+  trainability = findTrainable(model, initializers);
   applySource();
   ::dist::forEachOnnxGraph(model.mutable_graph(), [&](onnx::GraphProto *graph) {
     for (const onnx::SparseTensorProto &sparse : graph->sparse_initializer())

@@ -180,6 +180,11 @@ private:
     return int(i) < proto->input_size() &&
            options.bindings.count(proto->input(i));
   }
+  bool isOfKeras() const override {
+    StringRef producer = model.producer_name();
+    return producer == "tf2onnx" || producer == "keras2onnx" ||
+           producer == "keras_to_onnx";
+  }
 
   const ImportOptions &options;
   int64_t assumedSize = 0;

@@ -85,6 +85,8 @@ public:
   virtual Value stepCounter() = 0;
   /// Whether the value of an input was given by the user, not by the file.
   virtual bool isBound(unsigned i) const = 0;
+  /// Whether the file was made of a model of Keras.
+  virtual bool isOfKeras() const = 0;
 
   // Outputs.
   unsigned numOutputs() const { return proto->output_size(); }
@@ -189,9 +191,10 @@ bool isParameterName(StringRef name);
 /// the nodes that have them.
 void forEachNode(const onnx::GraphProto &graph,
                  llvm::function_ref<void(const onnx::NodeProto &)> visit);
-/// By the rule of the design, for all floating-point initializers.
+/// By the rule of the design, for all floating-point initializers of the
+/// model's graph, or in the place of them.
 llvm::StringMap<Trainability>
-findTrainable(const onnx::GraphProto &graph,
+findTrainable(const onnx::ModelProto &model,
               const llvm::StringMap<::dist::HostArray> &initializers);
 
 } // namespace mlir::dist::graph

@@ -83,6 +83,7 @@ private:
   LogicalResult readShapes();
   LogicalResult readFunctions();
   LogicalResult readLengths();
+  bool hasOneBias();
   Value direct(Value value, int64_t direction);
   Value initialState(unsigned input, int64_t direction);
   Direction makeDirection(int64_t direction);
@@ -167,6 +168,24 @@ Value Recurrent::initialState(unsigned input, int64_t direction) {
   return direct(batchFirst ? n.transpose(value, {1, 0, 2}) : value, direction);
 }
 
+/// A layer of Keras has one bias for both products, but one that resets behind
+/// the product with the state. Exporters write zeros for the other, which would
+/// be trained, and move the sum at twice the rate.
+bool Recurrent::hasOneBias() {
+  auto read = n.in(3).getDefiningOp<ReadOp>();
+  if (!n.isOfKeras() || resetsBehind || !read)
+    return false;
+  BlockArgument argument;
+  FailureOr<HostTensor> biases = n.evaluate(read, &argument);
+  if (failed(biases))
+    return false;
+  int64_t half = gates * hidden;
+  for (int64_t i = 0; i < biases->getNumElements(); ++i)
+    if (i / half % 2 == 1 && biases->getDouble(i) != 0)
+      return false;
+  return true;
+}
+
 Direction Recurrent::makeDirection(int64_t direction) {
   Direction result;
   // [gates * hidden, size] times a row for each step and example.
@@ -178,12 +197,14 @@ Direction Recurrent::makeDirection(int64_t direction) {
   }
   if (n.has(3)) {
     Value biases = direct(n.in(3), direction);
-    Value own = part(biases, 0, gates), states = part(biases, gates, 2 * gates);
+    Value own = part(biases, 0, gates), states;
+    if (!hasOneBias())
+      states = part(biases, gates, 2 * gates);
     if (resetsBehind) {
       result.bias = part(states, 2);
       states = n.concat({part(states, 0, 2), n.zeros({hidden}, type)}, 0);
     }
-    result.input = n.add(result.input, n.add(own, states));
+    result.input = n.add(result.input, states ? n.add(own, states) : own);
   }
   result.peepholes = direct(n.in(7), direction);
   result.initial = {initialState(5, direction), initialState(6, direction)};

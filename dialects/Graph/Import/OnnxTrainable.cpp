@@ -73,6 +73,10 @@ constexpr const char *kForms[] = {"Identity", "Transpose", "Reshape", "Cast",
 /// Of these, the ones that take parts, and ops that repeat.
 constexpr const char *kParts[] = {"Slice", "Split"};
 constexpr const char *kRepeats[] = {"Expand", "Tile"};
+/// Ops that layers of preprocessing are made of, beside those that hand on.
+constexpr const char *kPreprocessing[] = {"Add", "Sub", "Mul",    "Div",
+                                          "Max", "Min", "Clip",   "Neg",
+                                          "Abs", "Pad", "Resize", "Sqrt"};
 /// Ops that keep a norm away from zero.
 constexpr const char *kBounds[] = {"Add", "Clip", "Max"};
 
@@ -137,8 +141,13 @@ public:
       origin[entry.getKey()] = {{entry.getKey().str(), false, false}};
   }
   void visit(const onnx::NodeProto &node);
+  /// What tf2onnx names after no variable and is applied to the data is no
+  /// parameter, but what a layer of preprocessing shifts or scales by.
+  void tellPreprocessing(const onnx::GraphProto &graph);
 
 private:
+  bool isPreprocessing(const onnx::NodeProto &node, StringRef name) const;
+  void followData(const onnx::NodeProto &node);
   bool follow(const onnx::NodeProto &node);
   void findNorm(const onnx::NodeProto &node);
   void classify(const onnx::NodeProto &node, int input, const Origin &from,
@@ -161,6 +170,9 @@ private:
   llvm::StringSet<> norms;
   /// What Reshape nodes give.
   llvm::StringSet<> reshaped;
+  /// Inputs of the model, and what is made of these without a parameter; empty
+  /// if preprocessing is not told.
+  llvm::StringSet<> data;
 };
 } // namespace
 
@@ -176,6 +188,41 @@ bool Classifier::isFixedScale(const onnx::NodeProto &node,
     if (::dist::elementAsDouble(array.type, array.data, i) != expected)
       return false;
   return true;
+}
+
+void Classifier::tellPreprocessing(const onnx::GraphProto &graph) {
+  for (const onnx::ValueInfoProto &input : graph.input())
+    if (!initializers.contains(input.name()))
+      data.insert(input.name());
+}
+
+bool Classifier::isPreprocessing(const onnx::NodeProto &node,
+                                 StringRef name) const {
+  auto tellsOfLayer = [](StringRef text) {
+    return text.contains("ReadVariableOp") || text.contains("batchnorm/");
+  };
+  return llvm::any_of(
+             node.input(),
+             [&](const std::string &input) { return data.contains(input); }) &&
+         !tellsOfLayer(name) && !tellsOfLayer(node.name());
+}
+
+/// What a node makes of the data is data where no parameter was put in.
+void Classifier::followData(const onnx::NodeProto &node) {
+  StringRef op = node.op_type();
+  if (!llvm::is_contained(kPreprocessing, op) &&
+      !llvm::is_contained(kForms, op))
+    return;
+  bool readsData = false;
+  for (const std::string &input : node.input()) {
+    auto known = result.find(input);
+    readsData |= data.contains(input);
+    if (known != result.end() && known->second.trainable)
+      return;
+  }
+  if (readsData)
+    for (const std::string &output : node.output())
+      data.insert(output);
 }
 
 /// Whether the node only hands on what its inputs are made of.
@@ -273,6 +320,10 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
       refuse("a mask in");
       break;
     }
+    if (slot == Slot::Operand && isPreprocessing(node, from.name)) {
+      refuse("preprocessing of the data, in");
+      break;
+    }
     if (slot != Slot::Operand && isPadding(from.name, array)) {
       refuse(slot == Slot::Piece ? "equal elements, as padding has, in"
                                  : "equal elements, as a state has that the "
@@ -311,7 +362,7 @@ void Classifier::visit(const onnx::NodeProto &node) {
     return;
   findNorm(node);
   if (follow(node))
-    return;
+    return followData(node);
   const std::string &op = node.op_type();
   if (op == "MatMul" && node.input_size() == 2 && node.output_size() == 1)
     if (auto it = origin.find(node.input(1)); it != origin.end())
@@ -327,6 +378,7 @@ void Classifier::visit(const onnx::NodeProto &node) {
     if (auto it = origin.find(node.input(i)); it != origin.end())
       for (const Origin &from : it->second)
         classify(node, i, from, place);
+  followData(node);
 }
 
 void mlir::dist::graph::forEachNode(
@@ -357,8 +409,7 @@ void OnnxModel::findConstantWeights() {
         names.push_back(node.output(0));
     }
   });
-  llvm::StringMap<Trainability> weights =
-      findTrainable(model.graph(), constants);
+  llvm::StringMap<Trainability> weights = findTrainable(model, constants);
   llvm::Regex regex(options.trainRegex);
   bool asked = !options.trainRegex.empty() && regex.isValid();
   for (const std::string &name : names)
@@ -375,14 +426,16 @@ void OnnxModel::findConstantWeights() {
 }
 
 llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
-    const onnx::GraphProto &graph,
+    const onnx::ModelProto &model,
     const llvm::StringMap<::dist::HostArray> &initializers) {
   llvm::StringMap<Trainability> result;
   for (const auto &entry : initializers)
     if (::dist::isFloat(entry.second.type))
       result[entry.getKey()].why = "in no parameter slot";
   Classifier classifier(initializers, result);
-  forEachNode(graph,
+  if (model.producer_name() == "tf2onnx")
+    classifier.tellPreprocessing(model.graph());
+  forEachNode(model.graph(),
               [&](const onnx::NodeProto &node) { classifier.visit(node); });
   return result;
 }

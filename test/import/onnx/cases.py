@@ -242,6 +242,17 @@ def cases():
             node("RotaryEmbedding", ["turn", "cosine", "sine", "at"], ["z"], interleaved=interleaved, num_heads=2)], {
             "turn": turn, "cosine": cosine, "sine": sine, "at": Array([1, 3], at, "q")}, {"z": turned(interleaved)}
 
+    steps = some(3, 4, 2)
+    for name, axes, lengths in (("some", (0, 1), [4, 0, 3]), ("whole", (0, 1), [4, 4, 4]), ("steps_first", (1, 0), [1, 3, 2, 3])):
+        given = Array([len(lengths)], lengths, "q")
+        back = lambda t, length: length - 1 - t if t < length else t
+        reversed_ = make([3, 4, 2], lambda i, j, k: steps[(i, back(j, lengths[i]), k) if axes == (0, 1) else (back(i, lengths[j]), j, k)])
+        for known in (False, True):
+            yield "reverse_sequence_%s_%s" % (name, "known" if known else "given"), 10, [
+                node("ReverseSequence", ["steps", "lengths"], ["z"], batch_axis=axes[0], time_axis=axes[1]),
+                *([tensor("lengths", given.dims, lengths, "q")] if known else [])], {
+                "steps": steps, **({} if known else {"lengths": given})}, {"z": reversed_}
+
     a, b, square = some(2, 3, 4), some(2, 4, 5), some(2, 3, 3)
     yield "einsum_batched", 12, [node("Einsum", ["a", "b"], ["z"], equation="bij, bjk -> kbi")], {"a": a, "b": b}, {
         "z": make([5, 2, 3], lambda k, n, i: sum(a[n, i, j] * b[n, j, k] for j in range(4)))}

@@ -51,6 +51,18 @@ def keras():
         value(11, "x", ["n", 1, 2, 2]), value(12, "y", ["n", 2]), producer="tf2onnx")
 
 
+def rescaled():
+    """As tf2onnx leaves a Rescaling layer by channels, a batch norm of the data, and a scale that is a variable."""
+    return model(
+        node("Mul", ["x", "r"], ["m"], "rescaling/mul"), node("Add", ["m", "o"], ["a"], "rescaling/add"),
+        node("Transpose", ["a"], ["t"], "turned", perm=[1, 0]), node("Transpose", ["t"], ["b"], "back", perm=[1, 0]),
+        node("Mul", ["b", "g"], ["c"], "bn/batchnorm/mul_1"), node("Add", ["b", "own/ReadVariableOp:0"], ["d"], "own/add"),
+        node("Add", ["c", "d"], ["e"], "sum"), node("MatMul", ["e", "w"], ["f"], "dense/MatMul"),
+        node("Add", ["f", "v"], ["h"], "dense/BiasAdd"), node("Mul", ["h", "s"], ["y"], "scaled/mul"),
+        *(tensor(name, [2], [0.25 + i, 0.5]) for i, name in enumerate(("r", "o", "g", "own/ReadVariableOp:0", "v", "s"))),
+        tensor("w", [2, 2], [0.1, 0.2, 0.3, 0.4]), value(11, "x", ["n", 2]), value(12, "y", ["n", 2]), producer="tf2onnx")
+
+
 def torch(training=False):
     """As PyTorch's second exporter leaves two convolutions, of which the first had a batch norm and the
     second a bias of zeros, a group norm, and an upsampling. `training`: another batch norm is left."""
@@ -100,6 +112,7 @@ MODELS = {
     "token": lambda: token("cls", [0.1, 0.2, 0.3, 0.4]),
     "padding": lambda: token("class_token", [0.0] * 4, padded=True),
     "keras": keras,
+    "rescaled": rescaled,
 }
 
 if __name__ == "__main__":

@@ -5,7 +5,7 @@ from models import model, node, tensor, value
 
 
 def cell(op="LSTM", gates=4, x=(3, 2, 2), y=("steps", 1, "batch", 2), inputs=("x", "w", "r"), w=None, r=None, extra=(),
-         opset=22, **attributes):
+         opset=22, producer="", **attributes):
     """Two units of inputs [steps, batch, 2]; `extra`: initializers of further inputs."""
     w, r = w or [1, 2 * gates, 2], r or [1, 2 * gates, 2]
     size = lambda dims: dims[0] * dims[1] * (dims[2] if len(dims) > 2 else 1)
@@ -13,7 +13,14 @@ def cell(op="LSTM", gates=4, x=(3, 2, 2), y=("steps", 1, "batch", 2), inputs=("x
         node(op, inputs, ["y"], "cell", **attributes),
         tensor("w", w, [(7 * i % 11 - 5) / 10 for i in range(size(w))]),
         tensor("r", r, [(5 * i % 7 - 3) / 10 for i in range(size(r))]), *extra,
-        value(11, "x", list(x)), value(12, "y", list(y)), opset=opset)
+        value(11, "x", list(x)), value(12, "y", list(y)), opset=opset, producer=producer)
+
+
+def biased(op="LSTM", gates=4, states=0.0, producer="tf2onnx", **attributes):
+    """With biases, those of the state all `states`."""
+    own = [(3 * i % 5 - 2) / 10 for i in range(2 * gates)]
+    return cell(op, gates, inputs=("x", "w", "r", "b"), extra=[tensor("b", [1, 4 * gates], own + [states] * 2 * gates)],
+                producer=producer, **attributes)
 
 
 def started(name, dims, rows, kind="f"):
@@ -44,6 +51,11 @@ MODELS = {
     "gru": lambda: cell("GRU", 3),
     "gru-linear": lambda: cell("GRU", 3, linear_before_reset=1),
     "lstm": cell,
+    "one-bias": biased,
+    "one-bias-gru": lambda: biased("GRU", 3),
+    "zero-bias": lambda: biased(producer="pytorch"),
+    "two-biases": lambda: biased(states=0.1),
+    "two-biases-gru": lambda: biased("GRU", 3, linear_before_reset=1),
     "symbolic": lambda: cell(x=("batch", "time", 2), y=("batch", "time", 1, 2), layout=1),
     "steps-first": lambda: cell(x=("time", "batch", 2)),
     "trained-state": lambda: started("h0", [1, 1, 2], [0.1, 0.2]),
