@@ -87,6 +87,9 @@ public:
   /// The other half. `failure`: why there is no new state, as a full disk; what
   /// was saved before is as it was.
   Status finishSave(int64_t keep, Session &session, Status *failure);
+  /// Behind a save that has failed: an error where the folder is another's by
+  /// now, and this run's end no one's.
+  Status checkOwner(Session &session) const;
 
   /// In all processes.
   const std::string &runId() const { return run; }

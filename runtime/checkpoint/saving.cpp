@@ -254,6 +254,11 @@ Status CheckpointFolder::finishSave(int64_t keep, Session &session,
   return status;
 }
 
+Status CheckpointFolder::checkOwner(Session &session) const {
+  bool found = false;
+  return share(session, session.process() == 0 ? checkEpoch(&found) : Status());
+}
+
 /// Removes all but the newest `keep` of the run's own states, and not the one
 /// that was saved. It may have slept since: then they may be another's.
 void CheckpointFolder::retain(int64_t saved, int64_t keep) {

@@ -153,8 +153,14 @@ Status Monitors::end(const EpochRow &epoch) {
            observe(watch, epoch.epoch, valueOf(epoch, watch.metric),
                    &stateOf(watch, option));
   };
-  if (observed(options.saveBest, kSaveBest))
-    DIST_RETURN_IF_ERROR(observer.improved(epoch));
+  if (!options.saveBest.metric.empty()) {
+    const WatchState before = stateOf(options.saveBest, kSaveBest);
+    bool isWritten = true;
+    if (observed(options.saveBest, kSaveBest))
+      DIST_RETURN_IF_ERROR(observer.improved(epoch, &isWritten));
+    if (!isWritten)
+      stateOf(options.saveBest, kSaveBest) = before;
+  }
   if (!options.reduceOnPlateau.metric.empty())
     DIST_RETURN_IF_ERROR(reduce(epoch));
   if (observed(options.earlyStopping, kEarlyStopping) &&

@@ -100,9 +100,8 @@ void Trainer::noteIncomplete() {
                   std::to_string(accumulate) + " for each");
 }
 
-/// Without the last state a run's end would be lost: that it cannot be saved is
-/// an error.
-Status Trainer::save(SaveAs which) {
+/// `failure`: why it is no state; null: that is told.
+Status Trainer::save(SaveAs which, Status *failure) {
   if (!saves)
     return Status();
   DIST_RETURN_IF_ERROR(saves->finish(nullptr));
@@ -112,21 +111,24 @@ Status Trainer::save(SaveAs which) {
   state.epochSeconds = now() - epochBegan;
   bool beside = options.asyncSave && which == SaveAs::One;
   DIST_RETURN_IF_ERROR(saves->begin(state, beside));
-  if (beside)
-    return Status();
-  Status failure;
-  DIST_RETURN_IF_ERROR(
-      saves->finish(which == SaveAs::Last ? &failure : nullptr));
-  return failure;
+  return beside ? Status() : saves->finish(failure);
+}
+
+/// Without it the run's end would be lost to who resumes: that it cannot be
+/// saved is an error, but not before all else is done.
+Status Trainer::saveLast() {
+  unsaved = Status();
+  DIST_RETURN_IF_ERROR(save(SaveAs::Last, &unsaved));
+  return unsaved.ok() ? Status() : folder->checkOwner(session);
 }
 
 /// Behind what an epoch's end changes.
 Status Trainer::saveIfDue() {
   int64_t every = options.saveEvery > 0 ? options.saveEvery : stepsPerEpoch;
   bool ends = state.step == lastStep || monitors.stop();
-  return ends || state.step % every == 0
-             ? save(ends ? SaveAs::Last : SaveAs::One)
-             : Status();
+  if (ends)
+    return saveLast();
+  return state.step % every == 0 ? save(SaveAs::One, nullptr) : Status();
 }
 
 /// Between averages nothing has to be said to other workers: not after each
@@ -384,7 +386,7 @@ Status Trainer::train(FitOutcome *outcome) {
         state.step == lastStep && state.step % stepsPerEpoch != 0;
     // Who resumes goes on with the sums of the epoch.
     if (stopsWithin)
-      DIST_RETURN_IF_ERROR(save(SaveAs::Last));
+      DIST_RETURN_IF_ERROR(saveLast());
     if (state.step % stepsPerEpoch == 0 || stopsWithin)
       DIST_RETURN_IF_ERROR(endEpoch());
     state.epochSeconds = now() - epochBegan;
@@ -394,7 +396,7 @@ Status Trainer::train(FitOutcome *outcome) {
   bool isOver = state.step >= lastStep || monitors.stop();
   outcome->stopped = !isOver || state.pendingEpoch;
   if (outcome->stopped && state.step > 0)
-    DIST_RETURN_IF_ERROR(save(SaveAs::Last));
+    DIST_RETURN_IF_ERROR(saveLast());
   if (outcome->stopped) // whoever stopped it may go on from here
     DIST_RETURN_IF_ERROR(keeping.keepLast(state));
   outcome->step = state.step;
@@ -404,13 +406,16 @@ Status Trainer::train(FitOutcome *outcome) {
     outcome->endedAfter = state.step / stepsPerEpoch;
   outcome->bestEpoch = monitors.bestEpoch();
   OwnWork work(session);
-  if (folder && !outcome->stopped)
+  if (folder && !outcome->stopped && unsaved.ok())
     if (Status told = folder->end(session); !told.ok())
       observer.note("who follows " + options.checkpoint +
                     " is not told that this run has ended: " + told.message());
   // The saved state is the last epoch's: who resumes with more patience goes on
   // as if the run had not ended.
-  return outcome->stopped ? Status() : monitors.restoreBest();
+  if (!outcome->stopped)
+    DIST_RETURN_IF_ERROR(monitors.restoreBest());
+  outcome->done = true;
+  return unsaved;
 }
 
 Status fit(Session &session, const Dataset &data, const Dataset *validation,

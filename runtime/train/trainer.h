@@ -89,7 +89,8 @@ struct FitOptions {
   EvaluationRunner *evaluator = nullptr;
 };
 
-/// How a run ended. Of one that gave an error `begun`, `folder` and `step`.
+/// How a run ended. Of one that gave an error `begun`, `folder`, `step` and
+/// `done`.
 struct FitOutcome {
   /// Whatever the end: `checkpoint`, if there is one, is this run's, which its
   /// processes have agreed on. No step is done before.
@@ -98,6 +99,9 @@ struct FitOutcome {
   /// processes; none: it was not opened.
   std::optional<FolderClaim> folder;
   int64_t step = 0, lastStep = 0;
+  /// All is as without an error, which only says why there is no state of
+  /// `step`.
+  bool done = false;
   /// Asked to (see `FitObserver::stops`), before the last step.
   bool stopped = false;
   bool saved = false; // a state of `step`
@@ -119,8 +123,11 @@ public:
     return Status();
   }
   /// After an epoch that is better than those before, by
-  /// MonitorOptions::saveBest; its model is the session's.
-  virtual Status improved(const EpochRow &row) { return Status(); }
+  /// MonitorOptions::saveBest; its model is the session's. `written`: where it
+  /// is not, as on a full disk, the epoch does not count as the best.
+  virtual Status improved(const EpochRow &row, bool *written) {
+    return Status();
+  }
   virtual void note(const std::string &text) {}
   /// Asked between steps, by any thread: whether to end after the one under
   /// way. The state is saved then, so that resuming loses nothing.

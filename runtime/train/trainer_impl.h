@@ -51,7 +51,8 @@ private:
   Status endEpoch();
   Status validateAndTell();
   enum class SaveAs { One, Last };
-  Status save(SaveAs which);
+  Status save(SaveAs which, Status *failure);
+  Status saveLast();
   Status saveIfDue();
 
   Session &session;
@@ -62,6 +63,7 @@ private:
   Metrics metrics;
   std::unique_ptr<CheckpointFolder> folder; // null: nothing is saved
   std::optional<Saves> saves;               // into that
+  Status unsaved;                           // why the last state is not there
   EntryPair entries;
   EntryCall apply;
   Averaging averaging;

@@ -15,7 +15,7 @@ namespace {
 
 struct Improvements : Recorder {
   std::vector<int64_t> improvements;
-  Status improved(const EpochRow &row) override {
+  Status improved(const EpochRow &row, bool *) override {
     improvements.push_back(row.epoch);
     return Status();
   }
@@ -114,6 +114,28 @@ TEST_F(MonitorsTest, AResumedRunEndsWhereAnUninterruptedOneDoes) {
   ASSERT_FALSE(more.steps.empty());
   EXPECT_EQ(more.steps[0].step, want.steps.back().step + 1);
   EXPECT_EQ(outcome.endedAfter, wanted.endedAfter + 2);
+}
+
+/// Whose model could not be written, as on a full disk, is not the best.
+TEST_F(MonitorsTest, AnEpochThatIsNotWrittenIsNotTheBest) {
+  struct FullAtFirst : Improvements {
+    Status improved(const EpochRow &row, bool *written) override {
+      *written = row.epoch > 1;
+      return Improvements::improved(row, written);
+    }
+  };
+  FitOptions options;
+  options.epochs = 3;
+  options.monitors.saveBest.metric = "val_loss";
+  FakeSession session(8, 8);
+  session.rate = 0.3f; // Each epoch is worse than the one before.
+  auto train = data(session, 21);
+  FullAtFirst recorder;
+  FitOutcome outcome;
+  ASSERT_TRUE(
+      fit(session, *train, train.get(), options, recorder, &outcome).ok());
+  EXPECT_EQ(recorder.improvements, (std::vector<int64_t>{1, 2}));
+  EXPECT_EQ(outcome.bestEpoch, 2);
 }
 
 TEST_F(MonitorsTest, TheBestVariablesComeBack) {

@@ -186,8 +186,12 @@ TEST_F(TrainTest, AStateThatCannotBeSavedIsTold) {
           folder / (std::to_string(beside) + std::to_string(frees));
       Filler filler;
       filler.frees = frees;
-      Status status = fit(session, *train, nullptr, options, filler);
+      FitOutcome outcome;
+      Status status = fit(session, *train, nullptr, options, filler, &outcome);
       EXPECT_EQ(filler.steps.size(), 12u);
+      // Its model is as good as with it.
+      EXPECT_TRUE(outcome.done);
+      EXPECT_EQ(outcome.saved, frees);
       ASSERT_FALSE(filler.notes.empty());
       EXPECT_EQ(
           filler.notes[0].rfind("step 4 is not saved: cannot write file", 0),

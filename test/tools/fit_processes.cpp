@@ -83,7 +83,7 @@ struct Teller : FitObserver {
       add("epoch", row.epoch, name, value);
     return Status();
   }
-  Status improved(const EpochRow &) override {
+  Status improved(const EpochRow &, bool *) override {
     return saveVariables(best, *session);
   }
   void note(const std::string &note) override { notes += note + "\n"; }

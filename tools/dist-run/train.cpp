@@ -7,9 +7,6 @@
 #include "runtime/formats/file.h"
 #include "runtime/checkpoint/run_file.h"
 #include "runtime/core/number_text.h"
-#include "runtime/telemetry/bar.h"
-#include "runtime/telemetry/last_steps.h"
-#include "runtime/telemetry/writers.h"
 #include "runtime/train/trainer.h"
 #include "tools/dist-run/cluster.h"
 #include "tools/dist-run/commands.h"
@@ -17,6 +14,7 @@
 #include "tools/dist-run/data_options.h"
 #include "tools/dist-run/data_shards.h"
 #include "tools/dist-run/elastic.h"
+#include "tools/dist-run/fit_report.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/prepare.h"
@@ -24,166 +22,9 @@
 #include "tools/dist-run/scratch.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/interrupt.h"
-#include <atomic>
-#include <chrono>
-#include <optional>
 #include <sys/stat.h>
 
 namespace dist::tools {
-
-static double now() {
-  return std::chrono::duration<double>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-/// Where the trained model is written; empty: this process was not told.
-static std::string firstOutput(const Options &options) {
-  return options.outputs.empty() ? "" : options.outputs[0];
-}
-
-namespace {
-
-/// What a run goes on with from one set of workers to the next.
-struct HandedOn {
-  FolderClaim folder; // to --checkpoint's
-  // What was told, for --json and --plot:
-  std::optional<EpochRow> last;
-  std::vector<StepRow> steps;
-  std::vector<EpochRow> epochs;
-  bool isBegun = false; // by this process
-  Status unwritten;     // why a line of --history or --tensorboard is not there
-};
-
-/// Of what is told once more, as its steps are done again, the last counts.
-template <class Row>
-void add(std::vector<Row> *rows, const Row &row, int64_t Row::*number) {
-  while (!rows->empty() && rows->back().*number >= row.*number)
-    rows->pop_back();
-  rows->push_back(row);
-}
-
-/// Sends what the loop tells to terminal and files. Of a cluster's processes
-/// the chief alone does, but for files that each has for itself.
-class Reporter : public FitObserver {
-public:
-  Reporter(const Options &options, HeldPackage &package, Session &session,
-           ClusterRun &cluster, Elastic &elastic, HandedOn *told)
-      : options(options), package(package), session(session), cluster(cluster),
-        elastic(elastic), isChief(cluster.isChief()),
-        hasHistory(!options.history.empty() && cluster.writes(options.history)),
-        hasTrace(!options.trace.empty() && cluster.writes(options.trace)),
-        hasEvents(!options.tensorboard.empty() && isChief),
-        hasPlot(!options.plot.empty() && isChief), told(told) {}
-
-  Status begin(int64_t resumedStep, int64_t epochCount) override {
-    epochs = epochCount;
-    bar = std::make_unique<Bar>(terminalColumns(), epochs);
-    if (hasHistory)
-      DIST_RETURN_IF_ERROR(history.open(options.history, resumedStep));
-    if (hasEvents)
-      DIST_RETURN_IF_ERROR(events.open(options.tensorboard));
-    return Status();
-  }
-  Status step(const StepRow &row) override {
-    cluster.endStart();
-    DIST_RETURN_IF_ERROR(cluster.check());
-    cluster.done(row);
-    if (hasHistory)
-      goOnWithout(history.add(row));
-    if (hasEvents)
-      goOnWithout(
-          events.add(row.step, {{"loss", row.loss}, {"lr", row.learningRate}}));
-    if (!options.plot.empty())
-      add(&told->steps, row, &StepRow::step);
-    if (hasTrace) // A launch's spans all come with its first row.
-      traced.add(session.takeTrace());
-    if (isChief && hasTerminal())
-      drawBar(bar->step(row, now()));
-    grows = options.elastic && cluster.hasNewcomers();
-    elastic.forget();
-    lastStep = row.step;
-    return Status();
-  }
-  Status epoch(const EpochRow &row, int64_t examples) override {
-    if (hasHistory)
-      goOnWithout(history.add(row));
-    if (hasEvents) {
-      std::vector<std::pair<std::string, double>> values;
-      for (auto &[name, value] : row.values)
-        values.emplace_back("epoch/" + name, value);
-      goOnWithout(events.add(lastStep, values));
-    }
-    told->last = row;
-    if (!options.plot.empty())
-      add(&told->epochs, row, &EpochRow::epoch);
-    if (isChief)
-      printNote(epochLine(row, epochs, examples));
-    return Status();
-  }
-  Status improved(const EpochRow &row) override {
-    wroteBest = true;
-    return writeModel(package, session, firstOutput(options));
-  }
-  void note(const std::string &text) override {
-    if (isChief)
-      printNote("dist-run: note: " + text);
-  }
-  bool stops() override { return interruptedBy() != 0 || grows; }
-
-  /// Writes what is written once; a model before it. `whole`: not interrupted.
-  Status finish(bool whole) {
-    const bool isTraced = hasTrace && !traced.empty();
-    const bool isPlotted = hasPlot && !told->steps.empty();
-    if (isTraced)
-      DIST_RETURN_IF_ERROR(writeFile(options.trace, traceJson(traced.get())));
-    if (isPlotted)
-      DIST_RETURN_IF_ERROR(
-          writeFile(options.plot, plotSvg(told->steps, told->epochs,
-                                          session.manifest().model_name())));
-    // What is there may be of the run that did them.
-    if (hasTrace && !isTraced)
-      note("no step was done: --trace is not written");
-    if (hasPlot && !isPlotted)
-      note("no step was done: --plot is not written");
-    const bool hasResult = options.json && whole && isChief;
-    if (hasResult && told->last)
-      DIST_RETURN_IF_ERROR(printResult(toJson(*told->last) + "\n"));
-    else if (hasResult)
-      note("no epoch was trained, so that there is no result for --json");
-    // Who has stopped it goes on later, by the code for that.
-    return whole ? told->unwritten : Status();
-  }
-
-  bool wroteBest = false; // --save-best has written --output
-
-private:
-  /// Steps are worth more than what is told of them: a full disk is an error
-  /// when the run has ended.
-  void goOnWithout(Status status) {
-    if (status.ok() || !told->unwritten.ok())
-      return;
-    printNote("dist-run: warning: " + status.message() +
-              "; training goes on, and lines are missing there");
-    told->unwritten = std::move(status);
-  }
-
-  const Options &options;
-  HeldPackage &package;
-  Session &session;
-  ClusterRun &cluster;
-  Elastic &elastic;
-  const bool isChief, hasHistory, hasTrace, hasEvents, hasPlot;
-  HistoryFile history;
-  EventFile events;
-  std::unique_ptr<Bar> bar;
-  std::atomic<bool> grows{false}; // there are workers to be taken in
-  int64_t epochs = 0, lastStep = 0;
-  HandedOn *const told;
-  LastSteps traced;
-};
-
-} // namespace
 
 /// What was done before a signal, and how to go on.
 static std::string describeStop(const Options &options,
@@ -199,7 +40,9 @@ static std::string describeStop(const Options &options,
   else if (outcome.step == 0)
     text += "; there was nothing to save";
   else
-    text += "; nothing is saved without --checkpoint DIR";
+    text += options.checkpoint.empty()
+                ? "; nothing is saved without --checkpoint DIR"
+                : "; that step is not saved";
   if (options.outputs.empty())
     return text;
   bool hasBest = !options.monitors.saveBest.metric.empty();
@@ -532,6 +375,9 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
     outcome.folder->takesOver = handedOn->folder.takesOver;
     handedOn->folder = *outcome.folder;
   }
+  Status unsaved; // of a run that is whole otherwise
+  if (outcome.done)
+    std::swap(unsaved, status);
   if (status.ok())
     status = cluster.check();
   if (!status.ok() && options.elastic && cluster.hasLostOthers(status)) {
@@ -543,6 +389,8 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   }
   if (status.ok() && outcome.stopped && options.elastic) {
     status = cluster.agreeToGrow(goesOn);
+    if (status.ok() && *goesOn && !unsaved.ok() && cluster.isChief())
+      reporter.note(unsaved.message() + "; training goes on");
     if (status.ok() && *goesOn)
       return 0;
   }
@@ -555,13 +403,16 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
     printNote(describeStop(options, outcome));
   else if (isStopped)
     ; // The others tell of it.
+  else if (status.ok() && !reporter.unwrittenBest.ok())
+    status = reporter.unwrittenBest;
   else if (status.ok() && !options.monitors.saveBest.metric.empty())
     status = cluster.isChief() ? checkBest(options, outcome, reporter.wroteBest)
                                : Status(); // the chief's file is nobody else's
   else if (status.ok() && writesModel)
     status = writeModel(package, *session, firstOutput(options));
-  if (status.ok())
-    status = reporter.finish(!outcome.stopped);
+  const bool isWhole = outcome.done && !outcome.stopped;
+  addFailure(&status, std::move(unsaved));
+  reporter.finish(isWhole, &status);
   // Until now: what is written at the end is read from the servers. They are
   // told of what failed, too, and end with that error.
   if (served)
