@@ -118,17 +118,28 @@ static double wallTime() {
       .count();
 }
 
-Status EventFile::open(const std::string &folder) {
+Status EventFile::open(const std::string &folder,
+                       std::optional<int64_t> resumedStep) {
   DIST_RETURN_IF_ERROR(makeFolders(folder));
   char host[256] = "host";
   gethostname(host, sizeof host - 1);
-  DIST_RETURN_IF_ERROR(
-      file.open(fmt::format("{}/events.out.tfevents.{:010}.{}.{}", folder,
-                            int64_t(wallTime()), host, getpid()),
-                true));
+  const std::string name =
+      fmt::format("{}/events.out.tfevents.{:010}.{}.{}", folder,
+                  int64_t(wallTime()), host, getpid());
+  // This process may have begun one within the same second.
+  std::string path = name;
+  struct stat info;
+  for (int i = 1; stat(path.c_str(), &info) == 0; ++i)
+    path = fmt::format("{}.{}", name, i);
+  DIST_RETURN_IF_ERROR(file.open(path, true));
   events::Event event;
   event.set_wall_time(wallTime());
   event.set_file_version("brain.Event:2");
+  DIST_RETURN_IF_ERROR(record(event.SerializeAsString()));
+  if (!resumedStep)
+    return Status();
+  event.set_step(*resumedStep + 1);
+  event.mutable_session_log()->set_status(events::SessionLog::START);
   return record(event.SerializeAsString());
 }
 

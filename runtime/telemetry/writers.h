@@ -9,6 +9,7 @@
 
 #include "runtime/core/session.h"
 #include "runtime/telemetry/rows.h"
+#include <optional>
 
 namespace dist {
 
@@ -53,7 +54,10 @@ private:
 /// TensorBoard's event file: records of Event messages.
 class EventFile {
 public:
-  Status open(const std::string &folder);
+  /// A file of its own. `resumedStep`: of a run that goes on from there, whose
+  /// events behind that step, in other files of the folder, will come again.
+  Status open(const std::string &folder,
+              std::optional<int64_t> resumedStep = std::nullopt);
   /// A scalar for each value, at `step`.
   Status add(int64_t step,
              const std::vector<std::pair<std::string, double>> &values);

@@ -30,6 +30,23 @@ struct TelemetryTest : FolderTest {
     std::ifstream stream(path, std::ios::binary);
     return {std::istreambuf_iterator<char>(stream), {}};
   }
+  static std::vector<events::Event> readEvents(const std::string &path) {
+    std::string bytes = contents(path);
+    std::vector<events::Event> read;
+    for (size_t at = 0; at < bytes.size();) {
+      uint64_t size;
+      uint32_t crcs[2];
+      std::memcpy(&size, &bytes[at], 8);
+      std::memcpy(&crcs[0], &bytes[at + 8], 4);
+      EXPECT_EQ(crcs[0], maskedCrc32c(&bytes[at], 8));
+      std::memcpy(&crcs[1], &bytes[at + 12 + size], 4);
+      EXPECT_EQ(crcs[1], maskedCrc32c(&bytes[at + 12], size));
+      EXPECT_TRUE(
+          read.emplace_back().ParseFromString(bytes.substr(at + 12, size)));
+      at += 16 + size;
+    }
+    return read;
+  }
   static StepRow step(int64_t number, float loss) {
     StepRow row;
     row.step = row.stepOfEpoch = number;
@@ -189,26 +206,29 @@ TEST_F(TelemetryTest, EventFilesAreTensorBoards) {
     ASSERT_TRUE(events.open(folder / "tb").ok());
     ASSERT_TRUE(events.add(7, {{"loss", 0.5}}).ok());
   }
-  auto item = *std::filesystem::directory_iterator(folder / "tb");
-  std::string bytes = contents(item.path());
-  std::vector<events::Event> read;
-  for (size_t at = 0; at < bytes.size();) {
-    uint64_t size;
-    uint32_t crcs[2];
-    std::memcpy(&size, &bytes[at], 8);
-    std::memcpy(&crcs[0], &bytes[at + 8], 4);
-    EXPECT_EQ(crcs[0], maskedCrc32c(&bytes[at], 8));
-    std::memcpy(&crcs[1], &bytes[at + 12 + size], 4);
-    EXPECT_EQ(crcs[1], maskedCrc32c(&bytes[at + 12], size));
-    read.emplace_back();
-    ASSERT_TRUE(read.back().ParseFromString(bytes.substr(at + 12, size)));
-    at += 16 + size;
-  }
+  const auto item = *std::filesystem::directory_iterator(folder / "tb");
+  const std::vector<events::Event> read = readEvents(item.path());
   ASSERT_EQ(read.size(), 2u);
   EXPECT_EQ(read[0].file_version(), "brain.Event:2");
   EXPECT_EQ(read[1].step(), 7);
   EXPECT_EQ(read[1].summary().value(0).tag(), "loss");
   EXPECT_EQ(read[1].summary().value(0).simple_value(), 0.5f);
+
+  // A run that goes on from step 4, perhaps within the same second: readers
+  // forget the steps that come again.
+  EventFile more;
+  ASSERT_TRUE(more.open(folder / "tb", 4).ok());
+  std::vector<std::filesystem::path> files;
+  for (const auto &other : std::filesystem::directory_iterator(folder / "tb"))
+    if (other.path() != item.path())
+      files.push_back(other.path());
+  ASSERT_EQ(files.size(), 1u);
+  EXPECT_GT(files[0], item.path()); // in whose order they are read
+  EXPECT_EQ(readEvents(item.path()).size(), 2u);
+  const std::vector<events::Event> resumed = readEvents(files[0]);
+  ASSERT_EQ(resumed.size(), 2u);
+  EXPECT_EQ(resumed[1].step(), 5);
+  EXPECT_EQ(resumed[1].session_log().status(), events::SessionLog::START);
 }
 
 // Ticks between large values that differ by little would round to one another.

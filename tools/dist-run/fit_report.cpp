@@ -54,7 +54,10 @@ Status Reporter::begin(int64_t resumedStep, int64_t epochCount) {
   if (hasHistory)
     DIST_RETURN_IF_ERROR(history.open(options.history, resumedStep));
   if (hasEvents)
-    DIST_RETURN_IF_ERROR(events.open(options.tensorboard));
+    DIST_RETURN_IF_ERROR(
+        events.open(options.tensorboard, resumedStep > 0 || told->isBegun
+                                             ? std::optional(resumedStep)
+                                             : std::nullopt));
   return Status();
 }
 
