@@ -136,10 +136,8 @@ bool FollowedStates::hasBest() const {
          values->hasBest();
 }
 
-Status FollowedStates::loadNewest(Session &session,
-                                  std::optional<FollowedState> *out,
-                                  std::vector<std::string> *notes) {
-  out->reset();
+Status FollowedStates::find(std::vector<Candidate> *out,
+                            std::vector<std::string> *notes) {
   // First: its last state is there when a run says that it has ended.
   const RunFile file = readRunFile(path);
   ended = file.ended;
@@ -150,8 +148,20 @@ Status FollowedStates::loadNewest(Session &session,
     current = {file.run, file.epoch};
   }
   DIST_RETURN_IF_ERROR(checkFolder());
+  return list(file.run, out, notes);
+}
+
+Status FollowedStates::look(std::vector<std::string> *notes) {
+  std::vector<Candidate> ignored;
+  return find(&ignored, notes);
+}
+
+Status FollowedStates::loadNewest(Session &session,
+                                  std::optional<FollowedState> *out,
+                                  std::vector<std::string> *notes) {
+  out->reset();
   std::vector<Candidate> candidates;
-  DIST_RETURN_IF_ERROR(list(file.run, &candidates, notes));
+  DIST_RETURN_IF_ERROR(find(&candidates, notes));
   for (auto one = candidates.begin(); one != candidates.end(); ++one) {
     FollowedState state;
     bool damaged = false;

@@ -56,6 +56,8 @@ public:
   /// model is of no state then.
   Status loadNewest(Session &session, std::optional<FollowedState> *out,
                     std::vector<std::string> *notes);
+  /// Looks at what is there, as loadNewest does, and reads no variables.
+  Status look(std::vector<std::string> *notes);
   /// Of a call that found none: the run has ended, so that none will come
   /// unless it is taken up again.
   bool runHasEnded() const { return ended; }
@@ -91,6 +93,7 @@ private:
   static bool find(const std::string &folder, Place *out);
   Status list(const std::string &run, std::vector<Candidate> *out,
               std::vector<std::string> *notes);
+  Status find(std::vector<Candidate> *out, std::vector<std::string> *notes);
   Status read(const Candidate &candidate, Session &session,
               TrainingState *state, bool *damaged) const;
   Status passOver(const Candidate &candidate, const Status &failed,

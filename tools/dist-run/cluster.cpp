@@ -167,7 +167,14 @@ Status ClusterRun::Impl::meetOthers(const Options &options) {
   joining.note = [](const std::string &line) {
     printNote("dist-run: note: " + line);
   };
-  return Membership::join(joining, &membership);
+  const auto begin = std::chrono::steady_clock::now();
+  Status status = Membership::join(joining, &membership);
+  const std::chrono::duration<double> waited =
+      std::chrono::steady_clock::now() - begin;
+  isLeftAlone = status.code() == StatusCode::Unavailable &&
+                options.startTimeout > 0 &&
+                waited.count() >= options.startTimeout;
+  return status;
 }
 
 /// The members' tasks, and how many machines they are on; but for one, -1: all.
@@ -196,6 +203,8 @@ void ClusterRun::Impl::takeMembers(Options *options) {
   if (membership->self() == 0)
     tellPresentChief();
 }
+
+bool ClusterRun::isLeftAlone() const { return impl && impl->isLeftAlone; }
 
 Status ClusterRun::meet(Options *options, bool *isLate) {
   DIST_RETURN_IF_ERROR(impl->meetOthers(*options));

@@ -50,6 +50,9 @@ public:
   /// `isLate`: they have trained without this process, and take it in;
   /// `options` become those of a run of as many workers as they are now.
   Status meet(Options *options, bool *isLate);
+  /// Whether this process has waited for the others for as long as it may, and
+  /// not met them.
+  bool isLeftAlone() const;
   /// Before an epoch's program is made: those that have met again watch each
   /// other from now on, so that a loss is noticed while they begin, too.
   Status beginEpoch(const Options &options);

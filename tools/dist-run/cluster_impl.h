@@ -32,7 +32,8 @@ struct ClusterRun::Impl {
   /// The epoch's before, until all have the new one, and its members.
   std::unique_ptr<cluster::Heartbeat> heartbeatBefore;
   std::vector<cluster::Member> membersBefore;
-  bool isBegun = false; // a step of the epoch was done
+  bool isBegun = false;     // a step of the epoch was done
+  bool isLeftAlone = false; // by others, at the start
   std::unique_ptr<cluster::MetricsServer> metrics; // the chief's, if asked for
   std::weak_ptr<MessageWorld> world;               // the session's
   Placement placement;

@@ -126,6 +126,19 @@ static Status evaluateState(const Options &options, Session &session,
   return Status();
 }
 
+bool isComplete(const Options &options, const FollowedStates &states) {
+  const TrainingState &reached = states.progress();
+  // The state's files are looked into only where they decide.
+  const MonitorOptions &monitors = options.monitors;
+  if (isStoppedEarly(monitors, reached, /*hasBest=*/true) &&
+      isStoppedEarly(monitors, reached, states.hasBest()))
+    return true;
+  const int64_t perEpoch = std::max<int64_t>(reached.stepsPerEpoch, 1);
+  return (options.steps > 0 && reached.step >= options.steps) ||
+         ((options.steps == 0 || options.epochsGiven) &&
+          reached.step / perEpoch >= options.epochs);
+}
+
 namespace {
 
 /// When nothing more is to come.
@@ -142,7 +155,10 @@ public:
   bool isThere() {
     if (!states.runHasEnded())
       return false;
-    if (!isBefore() || isComplete())
+    // The cluster's evaluator knows how far the run is to go: its command is
+    // the run's.
+    if (!isBefore() ||
+        (options.isEvaluator && options.resume && isComplete(options, states)))
       return true;
     if (!std::exchange(isTold, true))
       printNote("dist-run: note: the run in " + options.checkpoint +
@@ -161,23 +177,6 @@ private:
     return options.resume ? states.takenUp().second == found.epoch
                           : options.overwrite;
   }
-  /// The cluster's evaluator knows how far the run is to go: its command is the
-  /// run's.
-  bool isComplete() const {
-    if (!options.isEvaluator || !options.resume)
-      return false;
-    const TrainingState &reached = states.progress();
-    // The state's files are looked into only where they decide.
-    const MonitorOptions &monitors = options.monitors;
-    if (isStoppedEarly(monitors, reached, /*hasBest=*/true) &&
-        isStoppedEarly(monitors, reached, states.hasBest()))
-      return true;
-    const int64_t perEpoch = std::max<int64_t>(reached.stepsPerEpoch, 1);
-    return (options.steps > 0 && reached.step >= options.steps) ||
-           ((options.steps == 0 || options.epochsGiven) &&
-            reached.step / perEpoch >= options.epochs);
-  }
-
   const Options &options;
   const FollowedStates &states;
   const RunFile found;

@@ -7,6 +7,7 @@
 #ifndef TOOLS_DIST_RUN_FOLLOW_H
 #define TOOLS_DIST_RUN_FOLLOW_H
 
+#include "runtime/checkpoint/followed_states.h"
 #include "runtime/checkpoint/run_file.h"
 #include "runtime/core/session.h"
 #include "runtime/data/dataset.h"
@@ -16,6 +17,9 @@ namespace dist::tools {
 
 /// Gives the session's model the newest state in --checkpoint, as it is now.
 Status loadNewestState(const Options &options, Session &session);
+
+/// Whether the run of the states is as far as a fit with these options goes.
+bool isComplete(const Options &options, const FollowedStates &states);
 
 /// `evaluate --follow`: evaluates each new state in --checkpoint, the newest
 /// where several have come, until the run that saves there has ended; prints a

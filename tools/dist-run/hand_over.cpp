@@ -62,6 +62,7 @@ bool launchesWorkers(const Options &options) {
 
 // Of a process that is alone:
 bool ClusterRun::isChief() const { return true; }
+bool ClusterRun::isLeftAlone() const { return false; }
 ServedRun *ClusterRun::served() const { return nullptr; }
 Status ClusterRun::join(const Options &, const std::string &,
                         SessionOptions *) {

@@ -5,7 +5,6 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/file.h"
-#include "runtime/checkpoint/run_file.h"
 #include "runtime/core/number_text.h"
 #include "runtime/train/trainer.h"
 #include "tools/dist-run/cluster.h"
@@ -15,6 +14,7 @@
 #include "tools/dist-run/data_shards.h"
 #include "tools/dist-run/elastic.h"
 #include "tools/dist-run/fit_report.h"
+#include "tools/dist-run/late_comer.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/prepare.h"
@@ -138,7 +138,8 @@ static int serve(ClusterRun &cluster, Session &session) {
 /// Trains until the end, or until other workers are lost that this run goes on
 /// without: `goesOn`.
 static int fitOnce(const Options &options, HandedOn *handedOn,
-                   ClusterRun &cluster, Elastic &elastic, bool *goesOn);
+                   ClusterRun &cluster, Elastic &elastic,
+                   const LateComer &lateComer, bool *goesOn);
 
 /// Compiles for a run that may come.
 static int prepareFit(const Options &options) {
@@ -154,16 +155,6 @@ static int prepareFit(const Options &options) {
 [[noreturn]] static void endWithoutLeaving(int code) {
   removeScratchFolders();
   std::_Exit(code);
-}
-
-/// One that was started again as the last step was done, as pods are: the
-/// others are gone. Who begins a run is the chief, who is told of what is
-/// there.
-static bool comesTooLate(const Options &options, FolderUse use,
-                         const ClusterRun &cluster) {
-  return options.elastic && cluster.isCluster() && !cluster.isChief() &&
-         !options.checkpoint.empty() && use == FolderUse::New &&
-         readRunFile(options.checkpoint).ended;
 }
 
 int runFit(const Options &options) {
@@ -226,11 +217,9 @@ int runFit(const Options &options) {
     return report(status);
   if (launches)
     return launchWorkers(options, kDefaultBatch);
-  if (comesTooLate(options, folder.use, cluster)) {
-    printNote("dist-run: note: the run in " + options.checkpoint +
-              " has ended, and there is nothing left to do");
+  const LateComer lateComer(options, cluster, servers > 0);
+  if (lateComer.isTooLate())
     return 0;
-  }
 
   Options present = options;
   Elastic elastic(options);
@@ -242,14 +231,15 @@ int runFit(const Options &options) {
     else if (status.ok() && mayBeLate)
       status = checkFolder();
     if (!status.ok())
-      return report(status);
+      return lateComer.report(status);
     if (isLate && !options.checkpoint.empty())
       folder.use = FolderUse::Resume;
   }
   while (true) {
     bool goesOn = false;
     const bool wasChief = cluster.isChief();
-    int code = fitOnce(present, &handedOn, cluster, elastic, &goesOn);
+    int code =
+        fitOnce(present, &handedOn, cluster, elastic, lateComer, &goesOn);
     // What one lacks that has come to others ends none of them.
     if (!goesOn && isLate && !handedOn.isBegun &&
         code == exitCodeOf(StatusCode::Unavailable))
@@ -271,19 +261,22 @@ int runFit(const Options &options) {
 }
 
 static int fitOnce(const Options &options, HandedOn *handedOn,
-                   ClusterRun &cluster, Elastic &elastic, bool *goesOn) {
+                   ClusterRun &cluster, Elastic &elastic,
+                   const LateComer &lateComer, bool *goesOn) {
   Program program;
   std::unique_ptr<Session> session;
+  bool isOver = false; // whatever its exit code is
   auto fails = [&](const Status &failed) {
+    isOver = true;
     *goesOn = cluster.beginsAgain(options, failed);
-    return *goesOn ? 0 : report(cluster.explain(failed));
+    return *goesOn ? 0 : lateComer.report(failed);
   };
   Status status = cluster.beginEpoch(options);
   if (!status.ok())
     return fails(status);
   if (int code = openProgram(options, kDefaultBatch, &program, &session,
                              nullptr, &cluster, fails);
-      code || *goesOn)
+      code || isOver)
     return code;
   ServedRun *served = cluster.served();
   if (served && served->isServer())
