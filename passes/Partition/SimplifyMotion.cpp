@@ -48,30 +48,46 @@ struct ReducedValue {
 } // namespace
 
 /// The all_reduce behind `use`, seen through ops that are linear in it, do not
-/// change its bytes and are read by the operands `readers` alone.
+/// change its bytes and are read by the operands `readers` alone. By a list,
+/// not by calls: a way may have as many ops as the model.
 static ReducedValue findReduced(OpOperand &use, ArrayRef<unsigned> readers) {
-  Operation *definition = use.get().getDefiningOp();
-  if (!definition || !isReadOnlyBy(use.get(), use.getOwner(), readers))
-    return {};
-  if (auto reduce = dyn_cast<AllReduceOp>(definition))
-    return reduce->getNumOperands() == 1 &&
-                   reduce.getReduction() == Reduction::Sum
-               ? ReducedValue{reduce, {}}
-               : ReducedValue();
-  auto sharded = dyn_cast<ShardingRuleOpInterface>(definition);
-  if (!sharded || definition->getNumResults() != 1)
-    return {};
-  for (const auto &set : sharded.getShardingRule().linear) {
-    if (set.size() != 1)
+  struct Step {
+    OpOperand *use;
+    size_t before;
+  };
+  SmallVector<Step> steps = {{&use, 0}};
+  SmallVector<size_t> left = {0};
+  while (!left.empty()) {
+    size_t at = left.pop_back_val();
+    OpOperand &operand = *steps[at].use;
+    unsigned own = operand.getOperandNumber();
+    Operation *definition = operand.get().getDefiningOp();
+    if (!definition || !isReadOnlyBy(operand.get(), operand.getOwner(),
+                                     at == 0 ? readers : ArrayRef(own)))
       continue;
-    OpOperand &next = definition->getOpOperand(set[0]);
-    if (getByteSize(next.get().getType()) != getByteSize(use.get().getType()))
+    if (auto reduce = dyn_cast<AllReduceOp>(definition)) {
+      if (reduce->getNumOperands() != 1 ||
+          reduce.getReduction() != Reduction::Sum)
+        continue;
+      ReducedValue found{reduce, {}};
+      for (; at != 0; at = steps[at].before)
+        found.way.push_back(steps[at].use);
+      return found;
+    }
+    auto sharded = dyn_cast<ShardingRuleOpInterface>(definition);
+    if (!sharded || definition->getNumResults() != 1)
       continue;
-    ReducedValue found = findReduced(next, set);
-    if (!found.reduce)
-      continue;
-    found.way.push_back(&next);
-    return found;
+    ShardingRule rule = sharded.getShardingRule();
+    for (const auto &set : llvm::reverse(rule.linear)) {
+      if (set.size() != 1)
+        continue;
+      OpOperand &next = definition->getOpOperand(set[0]);
+      if (getByteSize(next.get().getType()) !=
+          getByteSize(operand.get().getType()))
+        continue;
+      left.push_back(steps.size());
+      steps.push_back({&next, at});
+    }
   }
   return {};
 }
@@ -94,6 +110,13 @@ struct ReduceAfterLinearOp
 
   LogicalResult move(Operation *op, ArrayRef<unsigned> set,
                      PatternRewriter &rewriter) const {
+    // A way changes no bytes: no fewer than an operand's are reduced. Of a long
+    // chain of gradients each op would look through all before it.
+    int64_t most = 0;
+    for (unsigned i : set)
+      most += getByteSize(op->getOperand(i).getType());
+    if (getByteSize(op->getResult(0).getType()) >= most)
+      return failure();
     SmallVector<ReducedValue> values;
     llvm::SetVector<Operation *> reduces;
     int64_t before = 0;
