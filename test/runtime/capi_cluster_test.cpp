@@ -57,7 +57,8 @@ TEST(CapiCluster, AnEtcdOfAnotherMachineIsReachedByTls) {
     options->store = "etcds://10.0.0.1:1";
     options->store_authority = "pem";
   };
-  EXPECT_THAT(open(encrypted), HasSubstr("TF_CONFIG"));
+  EXPECT_THAT(open(encrypted),
+              HasSubstr("this is no certificate (store_authority)"));
   EXPECT_THAT(open([&](auto *options) {
                 encrypted(options);
                 options->store_key = "pem";

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/secret.h"
+#include "runtime/cluster/security/given_certificates.h"
 #include "runtime/formats/text_file.h"
 #include <cstdlib>
 
@@ -63,7 +64,9 @@ Status openStore(const Options &options, cluster::SharedStore *out) {
       readPem("--etcd-cert", options.etcdCert, &out->certificate));
   DIST_RETURN_IF_ERROR(readPem("--etcd-key", options.etcdKey, &out->key));
   if (options.store.isEncrypted)
-    return Status();
+    return cluster::checkGiven(
+        {out->authority, out->certificate, out->key, ""},
+        {options.etcdCa, options.etcdCert, options.etcdKey, ""});
   for (const cluster::Address &address : options.store.addresses)
     if (!cluster::isLoopback(address.host) && !options.insecureNetwork)
       return Status::error(

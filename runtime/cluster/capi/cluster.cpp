@@ -7,6 +7,7 @@
 
 #include "dist/cluster.h"
 #include "runtime/cluster/capi/served_app.h"
+#include "runtime/cluster/security/given_certificates.h"
 #include "runtime/comm/ucx/ucx.h"
 #include "runtime/core/one_line.h"
 #include <cmath>
@@ -73,6 +74,10 @@ Status toStore(const dist_cluster_options_t &given, cluster::SharedStore *out) {
         "an etcd by TLS (etcds://) needs its authorities, and may need a "
         "certificate with its key; others have none",
         "give what fits");
+  if (out->isEncrypted)
+    DIST_RETURN_IF_ERROR(cluster::checkGiven(
+        {out->authority, out->certificate, out->key, ""},
+        {"store_authority", "store_certificate", "store_key", ""}));
   for (const cluster::Address &address : out->addresses)
     if (!out->isEncrypted && !out->isCoordinator &&
         !cluster::isLoopback(address.host))

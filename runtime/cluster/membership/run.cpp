@@ -77,7 +77,7 @@ Status Membership::Impl::storeFails(const StoreResult &result) const {
         StatusCode::Unavailable, "the cluster's store is not known",
         options.store.text(), result.message,
         "give the authority that has signed its certificate (--etcd-ca), and "
-        "an address that is in that");
+        "an address that is in that; it must be valid now");
   if (!isAway(result))
     return Status::error(
         StatusCode::Unavailable, "the cluster's store refuses a call",
@@ -95,7 +95,10 @@ Status Membership::Impl::storeFails(const StoreResult &result) const {
            : mayBeUnknown ? " (an etcd that asks for certificates answers "
                             "those alone that show one: etcds://, "
                             "--etcd-cert)"
-                          : ""),
+           : options.store.isEncrypted
+               ? " (an etcd that does not accept --etcd-cert does not answer: "
+                 "its --trusted-ca-file must have who has signed that)"
+               : ""),
       std::string("start ") +
           (options.store.isCoordinator ? "dist-run coordinator" : "an etcd") +
           " there, or correct --coordination");

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/security/certificates.h"
+#include "runtime/cluster/security/given_certificates.h"
 #include "runtime/cluster/security/greeting.h"
 #include "runtime/cluster/security/job_secret.h"
 #include "runtime/cluster/security/keyed.h"
@@ -12,6 +13,7 @@
 #include "test/runtime/folder_test.h"
 #include <fstream>
 #include <gmock/gmock.h>
+#include <openssl/err.h>
 #include <openssl/pem.h>
 #include <openssl/x509_vfy.h>
 #include <sys/stat.h>
@@ -93,6 +95,38 @@ TEST(CertificatesTest, WhoHasTheSecretIsTrusted) {
   EXPECT_FALSE(trusts(one, foreign));
   EXPECT_FALSE(trusts(foreign, one));
   EXPECT_NE(one.key, other.key);
+}
+
+/// What the error of certificates says that are not as they should be.
+std::string faultOf(const TlsCertificates &given) {
+  return checkGiven(given, {"ca.pem", "own.pem", "own.key", ""}).message();
+}
+
+TEST(CertificatesTest, AClientIsToldWhichOfItsFilesIsWrong) {
+  const TlsCertificates sound = makeCertificates(secretOf("0123456789abcdef"));
+  EXPECT_EQ(faultOf(sound), "");
+  // A chain, and an authority's alone.
+  TlsCertificates given = sound;
+  given.certificate += sound.authority;
+  EXPECT_EQ(faultOf(given), "");
+  EXPECT_EQ(faultOf({sound.authority, "", "", ""}), "");
+
+  given = sound;
+  given.authority = sound.key;
+  EXPECT_THAT(faultOf(given), HasSubstr("no certificate (ca.pem)"));
+  given = sound;
+  std::swap(given.certificate, given.key);
+  EXPECT_THAT(faultOf(given), HasSubstr("no certificate (own.pem)"));
+  given = sound;
+  given.certificate.resize(given.certificate.size() / 2);
+  EXPECT_THAT(faultOf(given), HasSubstr("no certificate (own.pem)"));
+  given = sound;
+  given.key = sound.certificate;
+  EXPECT_THAT(faultOf(given), HasSubstr("no certificate's key (own.key)"));
+  given = sound;
+  given.key = makeCertificates(secretOf("0123456789abcdef")).key;
+  EXPECT_THAT(faultOf(given), HasSubstr("own.pem was made for another"));
+  EXPECT_EQ(ERR_peek_error(), 0u);
 }
 
 TEST(GreetingTest, ShowsThatAClientHasTheKey) {
