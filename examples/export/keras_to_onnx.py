@@ -3,9 +3,11 @@
 
 tf2onnx writes models for inference: it drops zero biases, folds batch norm into
 convolutions and removes dropout, so that another model would be trained. Here
-every weight is kept under its name, BatchNormalization and Dropout are nodes. Needs
-tensorflow, tf2onnx and onnx; with onnxruntime the file is compared with the model.
+every weight is kept under its name, BatchNormalization and Dropout are nodes, and
+what is not trained (frozen layers, preprocessing) is constant. Needs tensorflow,
+tf2onnx and onnx; with onnxruntime the file is compared with the model.
 """
+import contextlib
 import sys
 
 import keras
@@ -16,7 +18,7 @@ import tf2onnx
 import tf2onnx.optimizer
 from onnx import helper, numpy_helper
 
-from weights import Stamps, compare
+from weights import Stamps, compare, keep_constant
 
 # Layers that have to survive are exported as the maximum with a number of their
 # own, so low that nothing is below it and that no simplification knows it.
@@ -27,6 +29,14 @@ LOWEST = -1e38
 LEFT_OUT = {"optimize_transpose", "remove_back_to_back", "merge_duplication"}
 
 
+def make_erfc(context, node, *_):
+    """As `gelu` has it: 1 - erf(x), for which ONNX has no op."""
+    one = context.make_const(node.name + "/one", np.ones((), np.float32)).output[0]
+    node.type = "Erf"
+    rest = context.make_node("Sub", [one, node.output[0]]).output[0]
+    context.replace_all_inputs(node.output[0], rest, ops=[n for n in context.get_nodes() if n.output[0] != rest])
+
+
 def convert(function, signature, opset):
     """As tf2onnx does, without what is left out."""
     every = tf2onnx.optimizer._get_optimizers()
@@ -34,7 +44,8 @@ def convert(function, signature, opset):
     optimize = tf2onnx.optimizer.optimize_graph
     tf2onnx.optimizer.optimize_graph = lambda graph, *args, **options: optimize(graph, True, some)
     try:
-        return tf2onnx.convert.from_function(function, input_signature=signature, opset=opset)[0]
+        return tf2onnx.convert.from_function(function, input_signature=signature, opset=opset,
+                                             custom_op_handlers={"Erfc": (make_erfc, [])})[0]
     finally:
         tf2onnx.optimizer.optimize_graph = optimize
 
@@ -78,11 +89,14 @@ def make_nodes(layer, x, y, rank):
 
 
 def replace_markers(model, markers):
+    """Returns the names of the weights that it adds."""
     constants = {w.name: numpy_helper.to_array(w) for w in model.graph.initializer}
     ranks = {v.name: len(v.type.tensor_type.shape.dim)
              for v in onnx.shape_inference.infer_shapes(model).graph.value_info}
     ranks.update({v.name: len(v.type.tensor_type.shape.dim) for v in model.graph.input})
-    nodes, replaced = [], set()
+    nodes, replaced, weights = [], set(), set()
+    # Without others a batch norm has ones for its scale, and zeros for its shift.
+    own = {f"{layer.name}/{w.name}" for layer in markers.layers for w in layer.weights}
     for node in model.graph.node:
         layer = None
         if node.op_type == "Max" and len(node.input) == 2:
@@ -100,6 +114,7 @@ def replace_markers(model, markers):
         nodes += new
         if layer.name not in replaced:
             model.graph.initializer.extend(initializers)
+            weights.update(w.name for w in initializers if w.name in own)
         replaced.add(layer.name)
     del model.graph.node[:]
     model.graph.node.extend(nodes)
@@ -109,42 +124,117 @@ def replace_markers(model, markers):
     lost = [layer.name for layer in markers.layers if layer.name not in replaced]
     if lost:
         raise SystemExit(f"error: the exporter lost layers: {', '.join(lost)}")
+    return weights
+
+
+@contextlib.contextmanager
+def layers_for_export(model, markers, unrolled):
+    """Layers as they can be exported; `unrolled`: the kinds whose steps are written out."""
+    kinds, undo = (keras.layers.Dropout, keras.layers.BatchNormalization), []
+
+    def change(owner, name, value):
+        undo.append((owner, name, getattr(owner, name)))
+        setattr(owner, name, value)
+
+    def make_call(own, kind):
+        # A frozen batch norm goes by its statistics in training, too.
+        return lambda layer, x, *_, **__: (own(layer, x, training=False) if kind is kinds[1] and not layer.trainable
+                                           else markers.mark(layer, x))
+    try:
+        for kind in kinds:
+            change(kind, "call", make_call(kind.call, kind))
+        for layer in model._flatten_layers():
+            # A tensor that a layer keeps would become an input of the model.
+            for name, value in list(vars(layer).items()):
+                if isinstance(value, tf.Tensor):
+                    change(layer, name, value.numpy())
+            if isinstance(layer, keras.layers.RNN) and isinstance(layer, unrolled):
+                change(layer, "unroll", True)
+        yield
+    finally:
+        for owner, name, value in reversed(undo):
+            setattr(owner, name, value)
+
+
+# What training does beside what a file of ONNX says; kinds by their classes' names.
+LOST = {"AlphaDropout", "GaussianDropout", "GaussianNoise", "SpatialDropout1D", "SpatialDropout2D", "SpatialDropout3D"}
+
+
+def list_lost(model):
+    for layer in model._flatten_layers():
+        if type(layer).__name__ in LOST and getattr(layer, "rate", getattr(layer, "stddev", 1)):
+            yield layer.name
+        if getattr(layer, "recurrent_dropout", 0) or isinstance(layer, keras.layers.RNN) and getattr(layer, "dropout", 0):
+            yield f"dropout of {layer.name}"
+        for name, value in vars(layer).items():
+            if isinstance(value, keras.regularizers.Regularizer):
+                yield f"{name} of {layer.name}"
 
 
 def export(model, path, opset=17):
     """Writes `model`, with the values that its weights have now."""
-    inputs = [np.random.default_rng(0).uniform(0, 1, [2 if d is None else d for d in x.shape]).astype(x.dtype)
-              for x in model.inputs]
+    if not getattr(model, "inputs", None):
+        raise SystemExit("error: a subclassed model does not say its inputs; export keras.Model(x, model(x)) "
+                         "with x = keras.Input(SHAPE)")
+    inputs = [make_example([2 if d is None else d for d in x.shape], x.dtype) for x in model.inputs]
     wanted = [np.asarray(y) for y in tf.nest.flatten(model(inputs[0] if len(inputs) == 1 else inputs, training=False))]
     stamps, markers = Stamps(), Markers()
+    trained = {id(weight) for weight in model.trainable_weights}
     own = [w.numpy() for w in model.weights]
-    kinds = (keras.layers.Dropout, keras.layers.BatchNormalization)
-    calls = [kind.call for kind in kinds]
     signature = [tf.TensorSpec([None, *x.shape[1:]], x.dtype, name=x.name) for x in model.inputs]
+
+    def convert_by(unrolled):
+        with layers_for_export(model, markers, unrolled):
+            function = tf.function(lambda *x: model(x[0] if len(x) == 1 else list(x), training=False), input_signature=signature)
+            return convert(function, signature, opset)
     try:
         for weight in model.weights:
-            if weight.dtype == "float32":
+            if weight.dtype == "float32" and id(weight) in trained:
                 weight.assign(stamps.stamp(weight.path, weight.numpy()))
-        for kind in kinds:
-            kind.call = lambda layer, x, *_, **__: markers.mark(layer, x)
-        function = tf.function(lambda *x: model(x[0] if len(x) == 1 else list(x), training=False), input_signature=signature)
-        proto = convert(function, signature, opset)
+        # tf2onnx knows an LSTM; of others, and of one with a mask, it leaves a loop.
+        proto = convert_by((keras.layers.GRU, keras.layers.SimpleRNN))
+        if any(node.op_type == "Loop" for node in proto.graph.node):
+            proto = convert_by((keras.layers.RNN,))
     finally:
-        for kind, call in zip(kinds, calls):
-            kind.call = call
         for weight, value in zip(model.weights, own):
             weight.assign(value)
+    refuse_unknown(proto)
     lost = stamps.restore(proto)
-    replace_markers(proto, markers)
     normal = {w.path for layer in markers.layers for w in layer.weights}
-    seeds = [name for name in lost if name not in normal and "seed_generator" not in name]
-    if seeds:
-        raise SystemExit(f"error: the exporter lost weights: {', '.join(seeds)}")
+    keep_constant(proto, stamps.made | replace_markers(proto, markers))
+    lost = [name for name in lost if name not in normal]
+    if lost:
+        raise SystemExit(f"error: the exporter lost weights: {', '.join(lost)}")
     proto.producer_name = "keras_to_onnx"
     onnx.checker.check_model(proto, full_check=True)
     compare(proto, inputs, wanted)
     onnx.save(proto, path)
     print(f"{path}: {len(proto.graph.initializer)} initializers, {len(proto.graph.node)} nodes")
+    frozen = [w.path for w in model.weights if id(w) not in trained and w.path not in normal and w.dtype == "float32"]
+    if frozen:
+        print(f"constants in the file, since they are not trainable: {', '.join(frozen)}")
+    dropped = list(list_lost(model))
+    if dropped:
+        print(f"warning: not in the file, which trains without: {', '.join(dropped)}")
+
+
+def make_example(shape, dtype):
+    """Of integers those that any table has, and no row of zeros, which may be padding."""
+    random = np.random.default_rng(0)
+    if np.issubdtype(np.dtype(dtype), np.floating):
+        return random.uniform(0, 1, shape).astype(dtype)
+    example = random.integers(0, 2, shape).astype(dtype)
+    if len(shape) > 1:
+        example[:, 0] = 1
+    return example
+
+
+def refuse_unknown(proto):
+    """tf2onnx leaves ops that it does not know as they are in TensorFlow."""
+    for node in proto.graph.node:
+        if node.domain == "" and not onnx.defs.has(node.op_type):
+            raise SystemExit(f"error: tf2onnx has nothing in ONNX for {node.op_type} (node '{node.name}'); "
+                             "take it out of the model, and apply it to the data")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,8 @@ or, for a class that can be made without arguments:
 torch.onnx.export writes models for inference unless told otherwise, makes one
 initializer of all that are equal (every zero bias of a new model), and transposes
 and renames weights. Here batch norm and dropout stay nodes, which dist-run trains
-as such, and each parameter is an initializer of its own under its name.
+as such, and each parameter is an initializer of its own under its name. Buffers and
+parameters that need no gradient are constants.
 DIM,DIM,... is an example input's shape; its first dim is the batch. Needs torch
 and onnx; with onnxruntime the file is compared with the module.
 """
@@ -24,7 +25,7 @@ import numpy as np
 import onnx
 import torch
 
-from weights import Stamps, compare
+from weights import Stamps, compare, keep_constant
 
 
 def export(module, inputs, path, opset=17, input_names=None, output_names=None, dynamic_axes=None):
@@ -51,8 +52,10 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
         if isinstance(part, torch.nn.modules.batchnorm._BatchNorm):
             part.eval()
     try:
+        statistics = {id(value) for part in module.modules() if isinstance(part, torch.nn.modules.batchnorm._BatchNorm)
+                      for value in part.buffers()}
         for name, value in [*module.named_parameters(), *module.named_buffers()]:
-            if value.dtype == torch.float32:
+            if value.dtype == torch.float32 and (value.requires_grad or id(value) in statistics):
                 own[name] = value.detach().clone()
                 value.data.copy_(torch.from_numpy(stamps.stamp(name, own[name].numpy())))
         file = io.BytesIO()
@@ -72,6 +75,13 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
     if lost:
         print(f"not in the file, since the outputs do not depend on them: {', '.join(lost)}")
     let_dropout_follow(proto)
+    keep_constant(proto, stamps.made)
+    frozen = [name for name, value in module.named_parameters() if not value.requires_grad]
+    if frozen:
+        print(f"constants in the file, since they need no gradient: {', '.join(frozen)}")
+    padded = [f"{name}.weight" for name, part in module.named_modules() if getattr(part, "padding_idx", None) is not None]
+    if padded:
+        print(f"warning: the row at padding_idx is trained as any other, for which ONNX has no word: {', '.join(padded)}")
     proto.producer_name = "pytorch_to_onnx"
     onnx.checker.check_model(proto, full_check=True)
     compare(proto, [x.numpy() for x in inputs], wanted)

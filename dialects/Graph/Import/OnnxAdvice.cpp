@@ -49,6 +49,8 @@ static StringRef getRewrites(const onnx::NodeProto &node) {
 }
 
 void OnnxModel::adviseOnExport() {
+  if (source.hasOnlyWeights())
+    return;
   const onnx::GraphProto &graph = model.graph();
   StringRef producer = model.producer_name();
   bool fromKeras = producer.contains("2onnx"),

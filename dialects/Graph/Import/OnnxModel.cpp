@@ -66,6 +66,9 @@ LogicalResult OnnxModel::check() {
     return failure();
   findConstantWeights();
   source = OnnxSource(model.graph());
+  // Where all initializers are weights, constants are none in the source.
+  if (source.hasOnlyWeights())
+    constantWeights.clear();
   if (failed(loadInitializers(*model.mutable_graph())) ||
       failed(checkNames()) || failed(chooseBatch()) || failed(loadShards()) ||
       failed(untie()))

@@ -14,6 +14,8 @@ using namespace mlir::dist::graph;
 namespace {
 constexpr char kSignature[] =
     "pkg.torch.export.ExportedProgram.graph_signature";
+/// Of examples/export: "weights".
+constexpr char kInitializers[] = "dist.initializers";
 constexpr char kFoldedFrom[] = "pkg.onnxscript.optimizer.folded_from";
 constexpr char kNode[] = "pkg.torch.onnx.fx_node";
 constexpr char kRewritten[] = "pkg.onnxscript.rewriter.rule_name";
@@ -65,6 +67,7 @@ static SmallVector<StringRef> listOperands(StringRef note) {
 }
 
 OnnxSource::OnnxSource(const onnx::GraphProto &graph) {
+  onlyWeights = findNote(graph.metadata_props(), kInitializers) == "weights";
   // A line each: p_a_weight: PARAMETER target='a.weight'
   SmallVector<StringRef> lines;
   findNote(graph.metadata_props(), kSignature).split(lines, '\n');

@@ -8,8 +8,9 @@
 // PyTorch's exporter (dynamo=True) writes down what the source's tensors are
 // (parameters, buffers, constants), which of them each node reads, and from
 // what it computed an initializer. Where that is in the file, nothing of it
-// need be guessed. Other files, and those from which a tool dropped it, tell
-// nothing.
+// need be guessed. Files of examples/export have the source's parameters and
+// moving statistics for initializers, and nothing else, which their graph
+// notes. Other files, and those from which a tool dropped it, tell nothing.
 //
 //===----------------------------------------------------------------------===//
 #ifndef DIALECTS_GRAPH_IMPORT_ONNXSOURCE_H
@@ -34,7 +35,9 @@ public:
   OnnxSource() = default;
   explicit OnnxSource(const ::dist::onnx::GraphProto &graph);
 
-  bool isTold() const { return !kinds.empty(); }
+  bool isTold() const { return !kinds.empty() || onlyWeights; }
+  /// Whether every initializer is a parameter or a moving statistic.
+  bool hasOnlyWeights() const { return onlyWeights; }
   /// `Fixed`: a buffer or a constant, which nothing trains.
   enum class Kind { Unknown, Parameter, Fixed };
   Kind kindOf(StringRef tensor) const { return kinds.lookup(tensor); }
@@ -59,7 +62,8 @@ public:
       return origin->isForm && origin->parameters.size() == 1
                  ? StringRef(origin->parameters.front())
                  : StringRef();
-    return kindOf(initializer) == Kind::Parameter ? initializer : StringRef();
+    return onlyWeights || kindOf(initializer) == Kind::Parameter ? initializer
+                                                                 : StringRef();
   }
   /// What the source has where a node reads an initializer.
   struct Read {
@@ -78,6 +82,7 @@ public:
   findPadding(const ::dist::onnx::NodeProto &node);
 
 private:
+  bool onlyWeights = false;
   llvm::StringMap<Kind> kinds;
   llvm::StringMap<Origin> origins;
   /// What the nodes' notes call a parameter -> its name.

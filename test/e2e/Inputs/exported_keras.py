@@ -1,8 +1,10 @@
 """Exports a Keras model as people have them and trains it by Keras: exported_keras.py PROJECT FOLDER
 
 FOLDER/model.onnx is what examples/export/keras_to_onnx.py makes of it,
-FOLDER/history.jsonl the losses of 40 steps on the repository's digits. The second
-model, FOLDER/dropout.onnx, is not trained: it draws numbers of its own.
+FOLDER/model.jsonl the losses of 40 steps on the repository's digits. The same of
+FOLDER/layers.onnx, of layers whose weights an exporter puts together, splits, reads
+more than once or takes for others. FOLDER/dropout.onnx is not trained: it draws
+numbers of its own.
 """
 import json
 import os
@@ -27,15 +29,32 @@ def net(*dropout):
         L.Activation("tanh"), *dropout, L.Dense(10, activation="softmax")])
 
 
-model = net()
-export(model, os.path.join(folder, "model.onnx"))
-export(net(L.Dropout(0.5)), os.path.join(folder, "dropout.onnx"))
+def layers():
+    """A layer in two places, one that is frozen, preprocessing, both directions, and steps that are written out."""
+    image = keras.Input((8, 8, 1), name="image")
+    rows = L.Reshape((8, 8))(L.Normalization(mean=0.3, variance=0.15)(image))
+    twice, frozen = L.Dense(8), L.Dense(8)
+    frozen.trainable = False
+    x = frozen(twice(L.PReLU(shared_axes=[1])(twice(rows))))
+    x = L.Bidirectional(L.LSTM(8, return_sequences=True))(L.LSTM(8, go_backwards=True, return_sequences=True)(x))
+    x = L.BatchNormalization(scale=False)(L.Bidirectional(L.GRU(6))(x))
+    # As it is where the rate is not 0.
+    return keras.Model(image, L.Dense(10, activation="softmax")(L.Dense(24, activation="gelu")(L.SpatialDropout1D(0.0)(x[:, None])[:, 0])))
+
+
+def train(model, name, optimizer):
+    export(model, os.path.join(folder, name + ".onnx"))
+    model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy")
+    with open(os.path.join(folder, name + ".jsonl"), "w") as f:
+        for step in range(40):
+            rows = slice(32 * step, 32 * step + 32)
+            loss = float(model.train_on_batch(x[rows], y[rows], return_dict=True)["loss"])
+            model.reset_metrics()
+            f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": loss}) + "\n")
+
+
 x = idx("train-images-idx3-ubyte.gz")[..., None].astype(np.float32) / 16
 y = idx("train-labels-idx1-ubyte.gz").astype(np.int64)
-model.compile(optimizer=keras.optimizers.Adam(1e-3), loss="sparse_categorical_crossentropy")
-with open(os.path.join(folder, "history.jsonl"), "w") as f:
-    for step in range(40):
-        rows = slice(32 * step, 32 * step + 32)
-        loss = float(model.train_on_batch(x[rows], y[rows], return_dict=True)["loss"])
-        model.reset_metrics()
-        f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": loss}) + "\n")
+train(net(), "model", keras.optimizers.Adam(1e-3))
+train(layers(), "layers", keras.optimizers.SGD(0.05, momentum=0.9))
+export(net(L.Dropout(0.5)), os.path.join(folder, "dropout.onnx"))

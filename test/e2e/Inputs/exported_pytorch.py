@@ -1,8 +1,9 @@
 """Exports a PyTorch module as people have them and trains it by PyTorch: exported_pytorch.py PROJECT FOLDER
 
 FOLDER/model.onnx is what examples/export/pytorch_to_onnx.py makes of it,
-FOLDER/history.jsonl the losses of 40 steps on the repository's digits. The second
-module, FOLDER/dropout.onnx, is not trained: it draws numbers of its own.
+FOLDER/model.jsonl the losses of 40 steps on the repository's digits. The same of
+FOLDER/told.onnx, of which the script has to tell what is trained. FOLDER/dropout.onnx
+is not trained: it draws numbers of its own.
 """
 import gzip
 import json
@@ -34,22 +35,42 @@ def net(*dropout):
         *dropout, nn.Linear(32, 10))
 
 
-model = net()
-for part in model.modules():
-    if isinstance(part, (nn.Linear, nn.Conv2d)):
-        nn.init.zeros_(part.bias)
+class Told(nn.Module):
+    """A table that is no parameter, a scale that only its exponential is, and a layer that is frozen."""
+
+    def __init__(self):
+        super().__init__()
+        self.register_buffer("table", torch.rand(64))
+        self.first, self.frozen, self.last = nn.Linear(64, 16), nn.Linear(16, 16), nn.Linear(16, 10)
+        self.norm = nn.BatchNorm1d(16, affine=False)
+        self.scale, self.gain = nn.Parameter(torch.tensor(0.5)), nn.Parameter(torch.zeros(16))
+        self.frozen.requires_grad_(False)
+
+    def forward(self, x):
+        x = self.frozen(torch.tanh(self.first(x.flatten(1) + self.table)))
+        return self.last(torch.tanh(self.norm(x) * torch.sigmoid(self.gain))) * self.scale.exp()
+
+
+def train(model, name):
+    for part in model.modules():
+        if isinstance(part, (nn.Linear, nn.Conv2d)):
+            nn.init.zeros_(part.bias)
+    export(model, example, os.path.join(folder, name + ".onnx"))
+    optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=1e-3, eps=1e-7)
+    model.train()
+    with open(os.path.join(folder, name + ".jsonl"), "w") as f:
+        for step in range(40):
+            rows = slice(32 * step, 32 * step + 32)
+            loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+            f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": float(loss.detach())}) + "\n")
+
+
 example = (torch.rand(2, 1, 8, 8),)
-export(model, example, os.path.join(folder, "model.onnx"))
-export(net(nn.Dropout(0.5)), example, os.path.join(folder, "dropout.onnx"))
 x = torch.from_numpy(idx("train-images-idx3-ubyte.gz")[:, None].astype(np.float32) / 16)
 y = torch.from_numpy(idx("train-labels-idx1-ubyte.gz").astype(np.int64))
-optimizer = torch.optim.Adam(model.parameters(), lr=1e-3, eps=1e-7)
-model.train()
-with open(os.path.join(folder, "history.jsonl"), "w") as f:
-    for step in range(40):
-        rows = slice(32 * step, 32 * step + 32)
-        loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
-        optimizer.zero_grad()
-        loss.backward()
-        optimizer.step()
-        f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": float(loss.detach())}) + "\n")
+train(net(), "model")
+train(Told(), "told")
+export(net(nn.Dropout(0.5)), example, os.path.join(folder, "dropout.onnx"))

@@ -155,7 +155,20 @@ def units():
         value(11, "x", ["n", 2]), value(12, "y", ["n", 2]))
 
 
+def weights():
+    """As examples/export writes it: initializers are parameters wherever they are read, nodes are none."""
+    table = sub(1, "value") + sub(5, tensor("", [4], [0.1, 0.2, 0.3, 0.4])[2:]) + num(20, 4)
+    return model(
+        sub(1, sub(2, "table") + sub(4, "Constant") + sub(5, table)),
+        node("Exp", ["scale"], ["e"], "exp"), node("Sigmoid", ["gain"], ["s"], "gate"),
+        node("Add", ["x", "table"], ["h"], "placed"), node("Mul", ["h", "e"], ["i"], "scaled"),
+        node("Mul", ["i", "s"], ["y"], "gated"),
+        tensor("scale", [], [0.5]), tensor("gain", [4], [0.0] * 4), sub(16, note("dist.initializers", "weights")),
+        value(11, "x", ["n", 4]), value(12, "y", ["n", 4]))
+
+
 MODELS = {
+    "weights": weights,
     "told": lambda: write(True),
     "silent": lambda: write(False),
     "numbers": numbers,
