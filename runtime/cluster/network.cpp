@@ -114,13 +114,32 @@ bool SystemNetwork::canListen(const std::string &literal, int port,
   return isFree;
 }
 
+std::string listenLiteral(const std::string &host, Network &network) {
+  std::string why;
+  const std::vector<std::string> literals = network.resolve(host, &why);
+  const std::vector<std::string> local = network.localAddresses();
+  // Another machine's may be among them, as that of a gateway.
+  std::string foreign;
+  bool hasV4 = literals.empty();
+  for (const std::string &literal : literals) {
+    const bool isLoop = isLoopback(literal);
+    if (isLoop ? isLoopback(host)
+               : std::find(local.begin(), local.end(), literal) != local.end())
+      return literal;
+    if (!isLoop && foreign.empty())
+      foreign = literal;
+    hasV4 |= isLoop && literal.find(':') == std::string::npos;
+  }
+  const bool hasLoop =
+      std::any_of(literals.begin(), literals.end(), isLoopback);
+  if (!hasLoop && !foreign.empty())
+    return foreign;                // where nobody can listen, which is told
+  return hasV4 ? "0.0.0.0" : "::"; // of both families
+}
+
 std::string listenLiteral(const std::string &host) {
   SystemNetwork network;
-  std::string why;
-  for (const std::string &literal : network.resolve(host, &why))
-    if (!isLoopback(literal) || isLoopback(host))
-      return literal;
-  return "0.0.0.0";
+  return listenLiteral(host, network);
 }
 
 bool isWildcard(const std::string &host) {

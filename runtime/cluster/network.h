@@ -39,9 +39,11 @@ public:
   std::string findInterface(const std::string &literal);
 };
 
-/// Where a server listens that others reach at `host`: its literal or, where
-/// the name means this machine alone here, all addresses.
-std::string listenLiteral(const std::string &host);
+/// Where a server listens that others reach at `host`: of its literals one that
+/// is this machine's or, where the name means this machine alone here, all
+/// addresses.
+std::string listenLiteral(const std::string &host, Network &network);
+std::string listenLiteral(const std::string &host); // of the machine's own
 
 /// Parses `host:port` of an address of this machine to listen at. Beside what
 /// `parseAddress` takes, for others to connect to, it may be a wildcard, for

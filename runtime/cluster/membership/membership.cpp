@@ -60,8 +60,10 @@ Status Membership::Impl::open() {
     leads = true;
     DIST_RETURN_IF_ERROR(around.serve(serving, &server));
     store = serving.address.text();
-    if (serving.address.host == "0.0.0.0")
-      store = Address{"127.0.0.1", address.port}.text();
+    if (isWildcard(serving.address.host))
+      store = Address{serving.address.host == "::" ? "::1" : "127.0.0.1",
+                      address.port}
+                  .text();
   }
   client = around.connect({{store}, kCallMilliseconds, tls});
   leases = around.connect({{store}, kLeaseMilliseconds, tls});

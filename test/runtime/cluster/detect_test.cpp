@@ -190,6 +190,40 @@ TEST(NetworkCheck, EachFaultHasItsMessage) {
             "such name; correct the name, or write its address\n");
 }
 
+/// Where a server listens whose name has these addresses, where 10.0.0.1 and
+/// fd00::1 are this machine's.
+static std::string listensAt(const std::string &host,
+                             const std::vector<std::string> &addresses) {
+  class Names final : public FakeNetwork {
+  public:
+    explicit Names(const std::vector<std::string> &known) : known(known) {}
+    std::vector<std::string> resolve(const std::string &,
+                                     std::string *) override {
+      return known;
+    }
+    std::vector<std::string> localAddresses() override {
+      return {"127.0.0.1", "::1", "10.0.0.1", "fd00::1"};
+    }
+    const std::vector<std::string> &known;
+  } network(addresses);
+  return listenLiteral(host, network);
+}
+
+TEST(ListenLiteral, IsThisMachinesOfANamesAddresses) {
+  EXPECT_EQ(listensAt("10.0.0.1", {"10.0.0.1"}), "10.0.0.1");
+  EXPECT_EQ(listensAt("localhost", {"::1", "127.0.0.1"}), "::1");
+  EXPECT_EQ(listensAt("a", {"192.0.2.1", "10.0.0.1"}), "10.0.0.1");
+  EXPECT_EQ(listensAt("a", {"127.0.1.1", "fd00::1"}), "fd00::1");
+  // A name that means this machine alone here means it elsewhere, too.
+  EXPECT_EQ(listensAt("a", {"127.0.1.1"}), "0.0.0.0");
+  EXPECT_EQ(listensAt("a", {"::1"}), "::");
+  EXPECT_EQ(listensAt("a", {"192.0.2.1", "127.0.1.1"}), "0.0.0.0");
+  EXPECT_EQ(listensAt("a", {}), "0.0.0.0");
+  // All addresses are listened at where that was asked for alone.
+  EXPECT_EQ(listensAt("a", {"192.0.2.1"}), "192.0.2.1");
+  EXPECT_EQ(listensAt("::", {"::"}), "::");
+}
+
 /// A name server that does not answer costs seconds a name: not hundreds.
 TEST(NetworkCheck, StopsAfterSomeUnknownNames) {
   ClusterSpec spec;
