@@ -9,6 +9,7 @@
 #include "mlir/IR/Location.h"
 #include "passes/Lowering/Package/FileError.h"
 #include "runtime/core/one_line.h"
+#include "tools/options/interrupt.h"
 #include "tools/options/options.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/raw_ostream.h"
@@ -71,6 +72,7 @@ LogicalResult ErrorPrinter::handle(Diagnostic &diagnostic) {
     std::string joined = what.str() + " (" + where + ")";
     text = rest.empty() ? joined : joined + ": " + rest.str();
   }
+  ::dist::tools::waitIfEnding();
   // One line: what follows a line break is a note.
   llvm::errs() << "dist-opt: " << kind << ": "
                << ::dist::onOneLine(StringRef(text).rtrim().str()) << "\n";

@@ -76,6 +76,7 @@ static int run(const std::vector<std::string> &words,
 int mlir::dist::runDriver(const std::vector<std::string> &words,
                           const DialectRegistry &registry) {
   int code = run(words, registry);
+  ::dist::tools::waitIfEnding();
   // What else is on stdout are reports (see Compilation::print).
   llvm::outs().flush();
   if (llvm::outs().error() == std::errc::broken_pipe &&

@@ -33,6 +33,7 @@ static std::string cell(llvm::StringRef text, size_t width) {
 }
 
 int mlir::dist::reportError(const ::dist::Status &status) {
+  ::dist::tools::waitIfEnding();
   llvm::errs() << ::dist::tools::errorLine("dist-opt", status) << "\n";
   return ::dist::tools::exitCodeOf(status.code());
 }

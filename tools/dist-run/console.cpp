@@ -28,6 +28,7 @@ static void clearBar() {
 int report(const Status &status) {
   if (status.ok())
     return 0;
+  waitIfEnding();
   clearBar();
   std::fprintf(stderr, "%s\n", errorLine("dist-run", status).c_str());
   return exitCodeOf(status.code());

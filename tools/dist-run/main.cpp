@@ -62,6 +62,7 @@ int main(int argc, char **argv) {
     code = run(argc, argv);
     return Status();
   });
+  waitIfEnding();
   if (code == kReaderLeft)
     endWithReader();
   if (status.ok())

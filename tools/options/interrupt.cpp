@@ -169,6 +169,11 @@ void setActivity(const char *what) {
   activity = what;
 }
 
+void waitIfEnding() {
+  // Who ends the process has it to the end.
+  std::lock_guard<std::mutex> lock(mutex);
+}
+
 pid_t forkHearing() {
   sigset_t both, before;
   sigemptyset(&both);
