@@ -140,6 +140,19 @@ static LogicalResult checkNames(func::FuncOp function) {
   return failure(failed(check(false)) || failed(check(true)));
 }
 
+/// Whether an option tells what a training step does.
+static bool isOfTraining(StringRef option) {
+  static constexpr StringLiteral options[] = {
+      "--loss",           "--loss-weights",   "--loss-output",
+      "--from-logits",    "--sample-weights", "--class-weights",
+      "--optimizer",      "--lr-schedule",    "--settable-lr",
+      "--metrics",        "--precision",      "--sync-batch-norm",
+      "--on-nonfinite",   "--accumulate",     "--recompute",
+      "--clip-norm",      "--clip-value",     "--weight-decay",
+      "--input-gradients"};
+  return llvm::is_contained(options, option);
+}
+
 LogicalResult mlir::dist::checkStage(ModuleOp module, const Options &options) {
   for (Operation &op : *module.getBody()) {
     StringRef dialect = op.getName().getDialectNamespace();
@@ -161,29 +174,27 @@ LogicalResult mlir::dist::checkStage(ModuleOp module, const Options &options) {
   for (auto function : module.getOps<func::FuncOp>())
     if (failed(checkOps(function)) || failed(checkNames(function)))
       return failure();
-  // What the step does is in it.
   StringRef step;
   for (StringRef name : {"train_step", "gradients"})
     if (step.empty() && graph::findEntry(module, name))
       step = name;
-  if (step.empty())
+  // What a step that is there does is in it; where none is made nothing reads
+  // them.
+  if (step.empty() && !options.losses.empty())
     return success();
-  static constexpr StringLiteral training[] = {
-      "--loss",           "--loss-weights",   "--loss-output",
-      "--from-logits",    "--sample-weights", "--class-weights",
-      "--optimizer",      "--lr-schedule",    "--settable-lr",
-      "--metrics",        "--precision",      "--sync-batch-norm",
-      "--on-nonfinite",   "--accumulate",     "--recompute",
-      "--clip-norm",      "--clip-value",     "--weight-decay",
-      "--input-gradients"};
   for (const std::string &word : options.compileArguments) {
     StringRef option = StringRef(word).split('=').first;
-    if (llvm::is_contained(training, option))
-      return emitError(UnknownLoc::get(module.getContext()))
-             << "the module's step is made already (" << option
-             << "): it has its '" << step << "'; leave " << option
-             << " out (dist-run then wants the package that dist-opt makes of "
-                "it), or give the model that it is of";
+    if (!isOfTraining(option) || (step.empty() && option == "--precision"))
+      continue;
+    auto error = emitError(UnknownLoc::get(module.getContext()));
+    if (step.empty())
+      return error << option << " is of training, and there is no loss: the "
+                   << "model would be compiled to predict alone; add --loss "
+                   << "NAME, or leave " << option << " out";
+    return error << "the module's step is made already (" << option
+                 << "): it has its '" << step << "'; leave " << option
+                 << " out (dist-run then wants the package that dist-opt makes "
+                    "of it), or give the model that it is of";
   }
   return success();
 }
