@@ -66,26 +66,30 @@ class Markers:
         return self.layers[number] if exact else None
 
 
-def make_nodes(layer, x, y, rank):
-    """What a marker stands for, as nodes from value `x` to value `y`, and their initializers."""
+def make_nodes(layer, x, y, rank, use):
+    """What a marker stands for, as nodes from value `x` to value `y`, and their initializers.
+
+    `use`: how often the layer was used before.
+    """
     name = layer.name
+    node = f"{name}/{use}" if use else name
     if isinstance(layer, keras.layers.Dropout):
         rate = numpy_helper.from_array(np.float32(layer.rate), f"{name}/rate")
-        return [helper.make_node("Dropout", [x, rate.name], [y], name=name)], [rate]
+        return [helper.make_node("Dropout", [x, rate.name], [y], name=node)], [rate]
     size = layer.moving_mean.shape[0]
     parts = {"gamma": layer.gamma if layer.scale else np.ones(size), "beta": layer.beta if layer.center else np.zeros(size),
              "moving_mean": layer.moving_mean, "moving_variance": layer.moving_variance}
     parts = [numpy_helper.from_array(np.asarray(v, np.float32), f"{name}/{part}") for part, v in parts.items()]
     axis = layer.axis % rank
     if axis == 1:
-        return [helper.make_node("BatchNormalization", [x, *(p.name for p in parts)], [y], name=name, epsilon=layer.epsilon,
+        return [helper.make_node("BatchNormalization", [x, *(p.name for p in parts)], [y], name=node, epsilon=layer.epsilon,
                                  momentum=layer.momentum)], parts
     to = [0, axis, *(d for d in range(1, rank) if d != axis)]
     back = [to.index(d) for d in range(rank)]
-    return [helper.make_node("Transpose", [x], [y + "/first"], name=name + "/first", perm=to),
-            helper.make_node("BatchNormalization", [y + "/first", *(p.name for p in parts)], [y + "/normal"], name=name,
+    return [helper.make_node("Transpose", [x], [y + "/first"], name=node + "/first", perm=to),
+            helper.make_node("BatchNormalization", [y + "/first", *(p.name for p in parts)], [y + "/normal"], name=node,
                              epsilon=layer.epsilon, momentum=layer.momentum),
-            helper.make_node("Transpose", [y + "/normal"], [y], name=name + "/last", perm=back)], parts
+            helper.make_node("Transpose", [y + "/normal"], [y], name=node + "/last", perm=back)], parts
 
 
 def replace_markers(model, markers):
@@ -94,7 +98,7 @@ def replace_markers(model, markers):
     ranks = {v.name: len(v.type.tensor_type.shape.dim)
              for v in onnx.shape_inference.infer_shapes(model).graph.value_info}
     ranks.update({v.name: len(v.type.tensor_type.shape.dim) for v in model.graph.input})
-    nodes, replaced, weights = [], set(), set()
+    nodes, replaced, weights = [], {}, set()  # replaced: how often, by layer
     # Without others a batch norm has ones for its scale, and zeros for its shift.
     own = {f"{layer.name}/{w.name}" for layer in markers.layers for w in layer.weights}
     for node in model.graph.node:
@@ -110,12 +114,12 @@ def replace_markers(model, markers):
             continue
         if not isinstance(layer, keras.layers.Dropout) and x not in ranks:
             raise SystemExit(f"error: the number of dims of the input of '{layer.name}' is unknown")
-        new, initializers = make_nodes(layer, x, node.output[0], ranks.get(x))
+        new, initializers = make_nodes(layer, x, node.output[0], ranks.get(x), replaced.get(layer.name, 0))
         nodes += new
         if layer.name not in replaced:
             model.graph.initializer.extend(initializers)
             weights.update(w.name for w in initializers if w.name in own)
-        replaced.add(layer.name)
+        replaced[layer.name] = replaced.get(layer.name, 0) + 1
     del model.graph.node[:]
     model.graph.node.extend(nodes)
     used = {name for node in nodes for name in node.input}

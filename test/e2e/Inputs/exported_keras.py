@@ -30,12 +30,12 @@ def net(*dropout):
 
 
 def layers():
-    """A layer in two places, one that is frozen, preprocessing, both directions, and steps that are written out."""
+    """Layers in two places, one that is frozen, preprocessing, both directions, and steps that are written out."""
     image = keras.Input((8, 8, 1), name="image")
     rows = L.Reshape((8, 8))(L.Normalization(mean=0.3, variance=0.15)(image))
-    twice, frozen = L.Dense(8), L.Dense(8)
+    twice, norm, frozen = L.Dense(8), L.BatchNormalization(), L.Dense(8)
     frozen.trainable = False
-    x = frozen(twice(L.PReLU(shared_axes=[1])(twice(rows))))
+    x = norm(frozen(norm(twice(L.PReLU(shared_axes=[1])(twice(rows))))))
     x = L.Bidirectional(L.LSTM(8, return_sequences=True))(L.LSTM(8, go_backwards=True, return_sequences=True)(x))
     x = L.BatchNormalization(scale=False)(L.Bidirectional(L.GRU(6))(x))
     # As it is where the rate is not 0.
