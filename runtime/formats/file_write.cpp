@@ -157,7 +157,8 @@ static Status renamed(const std::string &to, int error) {
                              "check the folder's permissions");
 }
 
-Status replaceFolder(const std::string &from, const std::string &to) {
+/// An error's number.
+static int replaceOnce(const std::string &from, const std::string &to) {
   auto rename = [](const std::string &one, const std::string &other,
                    unsigned flags = 0) {
     return fileSystem().rename(one, other, flags) == 0 ? 0 : errno;
@@ -166,14 +167,33 @@ Status replaceFolder(const std::string &from, const std::string &to) {
   if (error == ENOENT) // There is nothing to exchange it for.
     error = rename(from, to);
   if (error != EINVAL && error != ENOSYS)
-    return renamed(to, error);
+    return error;
   const std::string old = from + ".old";
   const bool replaces = pathExists(to);
   error = replaces ? rename(to, old) : 0;
-  if (error == 0 && (error = rename(from, to)) != 0 && replaces)
-    (void)rename(old, to);
-  else if (error == 0 && replaces)
-    error = rename(old, from);
+  if (error != 0)
+    return error;
+  error = rename(from, to);
+  if (error == 0)
+    return replaces ? rename(old, from) : 0;
+  // Another has come in its place meanwhile.
+  if (replaces && rename(old, to) != 0 && pathExists(to))
+    fileSystem().removeAll(old);
+  return error;
+}
+
+Status replaceFolder(const std::string &from, const std::string &to) {
+  // Whoever writes the same folder may have made it, or moved it away, since it
+  // was looked for.
+  constexpr int kTries = 10;
+  int error = 0;
+  for (int i = 0; i < kTries; ++i) {
+    error = replaceOnce(from, to);
+    const bool isChanged = error == ENOTEMPTY || error == EEXIST ||
+                           (error == ENOENT && pathExists(from));
+    if (!isChanged)
+      break;
+  }
   return renamed(to, error);
 }
 

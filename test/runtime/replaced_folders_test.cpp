@@ -62,6 +62,30 @@ TEST_F(FilesTest, AFolderThatIsNotGoodGivesWayToTheOneOffered) {
   EXPECT_NE(status.message().find("new"), std::string::npos);
 }
 
+// Two runs that end at once, and write their models to one name.
+TEST_F(FilesTest, OfFoldersThatReplaceOneAtOnceNoneFails) {
+  constexpr int kRounds = 100, kThreads = 4;
+  std::atomic<int> failed{0}, missing{0};
+  for (int round = 0; round < kRounds; ++round) {
+    const std::string name = std::to_string(round), to = folder / ("to" + name);
+    std::atomic<int> ready{0};
+    std::vector<std::thread> threads;
+    for (int thread = 0; thread < kThreads; ++thread)
+      threads.emplace_back([&, thread] {
+        const std::string from = "from" + name + "-" + std::to_string(thread);
+        put(from + "/file", "good");
+        for (++ready; ready < kThreads;)
+          std::this_thread::yield();
+        failed += !replaceFolder(folder / from, to).ok();
+        missing += contents(to + "/file") != "good";
+      });
+    for (std::thread &thread : threads)
+      thread.join();
+  }
+  EXPECT_EQ(failed, 0);
+  EXPECT_EQ(missing, 0);
+}
+
 TEST_F(FilesTest, AFolderTakesThePlaceOfAnother) {
   put("from/file", "new");
   put("to/file", "old");
