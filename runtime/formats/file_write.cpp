@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/file.h"
 #include "runtime/formats/file_system.h"
+#include "runtime/formats/links.h"
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
@@ -34,6 +35,10 @@ Status FileSink::open(const std::string &target) {
   path = target;
   struct stat info;
   FileSystem &files = fileSystem();
+  if (const int open = ownDescriptor(path); open >= 0) {
+    descriptor = fcntl(open, F_DUPFD_CLOEXEC, 0);
+    return descriptor < 0 ? failed("cannot write file") : Status();
+  }
   if (files.status(path, &info) == 0 && !S_ISREG(info.st_mode)) {
     if (S_ISDIR(info.st_mode)) {
       errno = EISDIR;
@@ -42,7 +47,8 @@ Status FileSink::open(const std::string &target) {
     descriptor = files.open(path, O_WRONLY | O_CLOEXEC);
     return descriptor < 0 ? failed("cannot write file") : Status();
   }
-  beside = path + ".part-XXXXXX";
+  path = withoutLinks(path);
+  beside = patternBeside(path);
   descriptor = files.openTemporary(&beside);
   if (descriptor < 0) {
     beside.clear();
@@ -118,10 +124,7 @@ Status flushToDisk(const std::string &path) {
 }
 
 Status makeFolderBeside(const std::string &path, std::string *out) {
-  *out = path;
-  while (out->size() > 1 && out->back() == '/')
-    out->pop_back();
-  *out += ".part-XXXXXX";
+  *out = patternBeside(path);
   if (!mkdtemp(out->data()) || chmod(out->c_str(), 0777 & ~currentUmask()) != 0)
     return Status::error(StatusCode::Unavailable, "cannot make folder", *out,
                          std::strerror(errno),

@@ -7,6 +7,7 @@
 #include "runtime/telemetry/evaluation_history.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/json.h"
+#include "runtime/formats/links.h"
 #include <algorithm>
 #include <sys/stat.h>
 
@@ -66,7 +67,7 @@ Status EvaluationHistory::open(const std::string &path,
                                std::string *note) {
   struct stat info;
   const bool isThere = stat(path.c_str(), &info) == 0;
-  if (isThere && !S_ISREG(info.st_mode))
+  if ((isThere && !S_ISREG(info.st_mode)) || ownDescriptor(path) >= 0)
     return file.open(path, /*truncate=*/false);
   DIST_RETURN_IF_ERROR(takeLock(path, note));
   // Whoever had the lock may have made it meanwhile.

@@ -9,6 +9,7 @@
 #include "runtime/formats/crc32c.h"
 #include "runtime/formats/file.h"
 #include "runtime/formats/json.h"
+#include "runtime/formats/links.h"
 #include <cerrno>
 #include <chrono>
 #include <cstring>
@@ -32,10 +33,12 @@ static Status cannotWrite(const std::string &path) {
 
 Status LineFile::open(const std::string &target, bool truncate) {
   path = target;
-  descriptor = ::open(path.c_str(),
-                      O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
-                          (truncate ? O_TRUNC : 0),
-                      0666);
+  const int open = ownDescriptor(path);
+  descriptor = open >= 0 ? fcntl(open, F_DUPFD_CLOEXEC, 0)
+                         : ::open(path.c_str(),
+                                  O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC |
+                                      (truncate ? O_TRUNC : 0),
+                                  0666);
   return descriptor < 0 ? cannotWrite(path) : Status();
 }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/formats/dependencies.h"
 #include "runtime/formats/external_files.h"
+#include "runtime/formats/links.h"
 #include "runtime/formats/npy.h"
 #include "runtime/formats/onnx.pb.h"
 #include "runtime/formats/onnx_scan.h"
@@ -103,6 +104,51 @@ TEST_F(FilesTest, TemporaryNamesAreNobodysToGuess) {
   ASSERT_TRUE(makeFolderBeside(folder / "p/", &made).ok());
   ASSERT_EQ(stat(made.c_str(), &info), 0);
   EXPECT_EQ(info.st_mode & 0777, 0777 & ~mask);
+}
+
+TEST_F(FilesTest, LinksAreWrittenThrough) {
+  put("disk/old", "old");
+  fs::create_symlink("disk/old", folder / "one");
+  fs::create_symlink(folder / "one", folder / "two");
+  fs::create_symlink("disk/new", folder / "dangling");
+  ASSERT_TRUE(writeFile(folder / "two", "text", /*durable=*/true).ok());
+  EXPECT_EQ(contents(folder / "disk/old"), "text");
+  EXPECT_TRUE(fs::is_symlink(folder / "one"));
+  EXPECT_TRUE(fs::is_symlink(folder / "two"));
+  ASSERT_TRUE(writeFile(folder / "dangling", "text").ok());
+  EXPECT_EQ(contents(folder / "disk/new"), "text");
+  EXPECT_EQ(withoutLinks(folder / "two/"), folder / "disk/old");
+  EXPECT_EQ(withoutLinks(folder / "none"), folder / "none");
+  fs::create_symlink("loop", folder / "loop");
+  EXPECT_EQ(withoutLinks(folder / "loop"), folder / "loop");
+}
+
+// As /dev/stdout is of a file where a shell has opened one.
+TEST_F(FilesTest, NamesOfDescriptorsAreWrittenThrough) {
+  const int file = ::open((folder / "out").c_str(), O_CREAT | O_WRONLY, 0600);
+  const std::string number = std::to_string(file);
+  fs::create_symlink("/proc/self/fd/" + number, folder / "link");
+  ASSERT_EQ(::write(file, "a", 1), 1);
+  ASSERT_TRUE(writeFile(folder / "link", "b").ok());
+  ASSERT_TRUE(writeFile("/dev/fd/" + number, "c", /*durable=*/true).ok());
+  ASSERT_EQ(::write(file, "d", 1), 1);
+  EXPECT_EQ(contents(folder / "out"), "abcd");
+  EXPECT_TRUE(fs::is_symlink(folder / "link"));
+  EXPECT_EQ(ownDescriptor(folder / "link"), file);
+  EXPECT_EQ(ownDescriptor(folder / "out"), -1);
+  put("7", "");
+  EXPECT_EQ(ownDescriptor(folder / "7"), -1);
+  ::close(file);
+  EXPECT_EQ(writeFile(folder / "link", "e").code(), StatusCode::Unavailable);
+}
+
+TEST_F(FilesTest, NamesAsLongAsFileSystemsTakeAreWritten) {
+  const std::string name(NAME_MAX, 'x');
+  ASSERT_TRUE(writeFile(folder / name, "text").ok());
+  EXPECT_EQ(contents(folder / name), "text");
+  std::string beside;
+  EXPECT_TRUE(makeFolderBeside(folder / (name + "/"), &beside).ok());
+  EXPECT_FALSE(writeFile(folder / (name + "x"), "text").ok());
 }
 
 TEST_F(FilesTest, ParentsAndFlushes) {

@@ -12,6 +12,7 @@
 #include "runtime/core/slices.h"
 #include "runtime/core/text.h"
 #include "runtime/export/onnx_export.h"
+#include "runtime/formats/links.h"
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/output_package.h"
 #include "tools/dist-run/program.h"
@@ -32,11 +33,16 @@ namespace dist::tools {
 Status checkWritable(const std::string &path) {
   if (path.empty())
     return Status();
+  if (ownDescriptor(path) >= 0)
+    return Status();
   struct stat info;
+  errno = 0;
   if (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
       !S_ISREG(info.st_mode))
     return Status(); // A device or pipe: only writing tells.
-  std::string folder = parentFolder(path);
+  if (errno == ENAMETOOLONG || errno == ELOOP)
+    return cannotWrite(path, std::strerror(errno));
+  std::string folder = parentFolder(withoutLinks(path));
   if (access(folder.c_str(), W_OK | X_OK) != 0)
     return cannotWrite(path, std::strerror(errno));
   // A working directory that was removed is there for who is in it.
@@ -54,8 +60,9 @@ static Status wrongName(const char *option, const std::string &path,
 /// Whether something is there that is written through, whatever its name.
 static bool isDevice(const std::string &path) {
   struct stat info;
-  return stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
-         !S_ISREG(info.st_mode);
+  return ownDescriptor(path) >= 0 ||
+         (stat(path.c_str(), &info) == 0 && !S_ISDIR(info.st_mode) &&
+          !S_ISREG(info.st_mode));
 }
 
 Status checkForm(const char *option, const std::string &path,
@@ -145,7 +152,7 @@ Status checkModelName(const std::string &path) {
       return inTheWay("a folder is there");
     return checkWritable(path);
   }
-  if (std::string why = whyNotReplaced(path); !why.empty())
+  if (std::string why = whyNotReplaced(withoutLinks(path)); !why.empty())
     return inTheWay(why);
   std::string form = formOf(path);
   if (!there && !form.empty() && form != ".package" && form != ".pkg")

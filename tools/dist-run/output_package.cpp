@@ -12,6 +12,7 @@
 #include "runtime/core/variants.h"
 #include "runtime/core/package.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/links.h"
 #include "runtime/formats/safetensors.h"
 #include "tools/dist-run/output.h"
 #include <cerrno>
@@ -146,7 +147,7 @@ Status writePackage(const std::string &package,
   std::error_code error;
   // Again, because hours may have passed.
   DIST_RETURN_IF_ERROR(checkModelName(target));
-  std::string name = target, beside;
+  std::string name = withoutLinks(target), beside;
   while (name.size() > 1 && name.back() == '/')
     name.pop_back();
   DIST_RETURN_IF_ERROR(makeFolderBeside(name, &beside));

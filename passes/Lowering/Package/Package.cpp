@@ -15,6 +15,7 @@
 #include "runtime/core/digest.h"
 #include "runtime/core/package_files.h"
 #include "runtime/formats/file.h"
+#include "runtime/formats/links.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Process.h"
@@ -160,9 +161,9 @@ static LogicalResult writePackage(ModuleOp module, ModuleOp few,
 LogicalResult mlir::dist::lowerToPackage(ModuleOp module,
                                          const LoweringOptions &options,
                                          StringRef folder, ModuleOp few) {
-  while (folder.size() > 1 && folder.ends_with("/"))
-    folder = folder.drop_back();
-  std::string target = folder.str();
+  std::string target = ::dist::withoutLinks(folder.str());
+  while (target.size() > 1 && target.back() == '/')
+    target.pop_back();
   // Of the user's own files none is for us to remove.
   if (std::string why = ::dist::whyNotReplaced(target); !why.empty())
     return module.emitError("cannot make the package ")
