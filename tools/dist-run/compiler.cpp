@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/compiler.h"
+#include "runtime/core/one_line.h"
 #include "tools/dist-run/console.h"
 #include "tools/options/interrupt.h"
 #include "tools/options/piped_files.h"
@@ -61,11 +62,11 @@ static std::string adopt(const std::string &text, bool crashed) {
 
 Status runCompiler(const std::vector<std::string> &words,
                    CompileFailure *failure) {
-  auto cannot = [](const char *why) {
+  auto cannot = [](const std::string &why) {
     return Status::error(StatusCode::Unavailable, "cannot run the compiler",
                          "dist-opt", why,
-                         "check that it is installed beside "
-                         "dist-run");
+                         "check that it and its "
+                         "libraries are installed");
   };
   int pipes[2];
   if (pipe2(pipes, O_CLOEXEC) != 0)
@@ -132,8 +133,10 @@ Status runCompiler(const std::vector<std::string> &words,
       printNote(warnings.substr(0, warnings.size() - 1));
     return Status();
   }
+  // What the loader says, as of a library that is not there, is why.
+  const std::string said = onOneLine(text.substr(0, text.find('\n')));
   if (WIFEXITED(code) && WEXITSTATUS(code) == 127)
-    return cannot("it cannot be started");
+    return cannot("it cannot be started" + (said.empty() ? "" : ": " + said));
   bool crashed = !WIFEXITED(code) || WEXITSTATUS(code) > 3;
   failure->text = adopt(text, crashed);
   failure->exitCode = crashed ? 3 : WEXITSTATUS(code);

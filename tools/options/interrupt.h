@@ -43,8 +43,8 @@ void watchInterrupts(const char *tool, std::function<void()> clean);
 void setActivity(const char *what);
 
 /// Before an error is told, and before the process ends: does not return while
-/// a signal ends it. What fails since `clean` has taken it away is no error, and
-/// the exit code is the signal's.
+/// a signal ends it. What fails since `clean` has taken it away is no error,
+/// and the exit code is the signal's.
 void waitIfEnding();
 
 /// SIGINT or SIGTERM once one has come, else 0. Any thread may ask.
