@@ -66,8 +66,10 @@ Status FollowedStates::passOver(const Candidate &candidate,
     notes->push_back(candidate.folder +
                      " was removed while it was read: it is passed over");
   // Looked at again, under the name that it has taken.
-  if (!isThere || !(now == candidate.place))
+  if (!isThere || !(now == candidate.place)) {
+    missed = true;
     return Status();
+  }
   if (!damaged)
     return failed;
   notes->push_back(failed.message() + "; it is passed over");
@@ -82,8 +84,10 @@ Status FollowedStates::list(const std::string &run, std::vector<Candidate> *out,
   for (int64_t step : listStates(path)) {
     Candidate one;
     one.folder = path + "/" + stateName(step);
-    if (!find(one.folder, &one.place))
+    if (!find(one.folder, &one.place)) {
+      missed = true;
       continue;
+    }
     auto known = seen.find(step);
     if (known != seen.end() && known->second == one.place) {
       there.insert(*known);
@@ -159,6 +163,20 @@ Status FollowedStates::look(std::vector<std::string> *notes) {
 Status FollowedStates::loadNewest(Session &session,
                                   std::optional<FollowedState> *out,
                                   std::vector<std::string> *notes) {
+  // A state is removed when a newer one is there.
+  constexpr int kTries = 100;
+  for (int i = 0; i < kTries; ++i) {
+    missed = false;
+    DIST_RETURN_IF_ERROR(loadOnce(session, out, notes));
+    if (*out || !missed)
+      break;
+  }
+  return Status();
+}
+
+Status FollowedStates::loadOnce(Session &session,
+                                std::optional<FollowedState> *out,
+                                std::vector<std::string> *notes) {
   out->reset();
   std::vector<Candidate> candidates;
   DIST_RETURN_IF_ERROR(find(&candidates, notes));

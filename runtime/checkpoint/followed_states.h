@@ -94,6 +94,8 @@ private:
   Status list(const std::string &run, std::vector<Candidate> *out,
               std::vector<std::string> *notes);
   Status find(std::vector<Candidate> *out, std::vector<std::string> *notes);
+  Status loadOnce(Session &session, std::optional<FollowedState> *out,
+                  std::vector<std::string> *notes);
   Status read(const Candidate &candidate, Session &session,
               TrainingState *state, bool *damaged) const;
   Status passOver(const Candidate &candidate, const Status &failed,
@@ -103,7 +105,8 @@ private:
   std::string path;
   bool ended = false;
   std::pair<std::string, int64_t> current;
-  Candidate newest; // sound one of that run
+  Candidate newest;    // sound one of that run
+  bool missed = false; // one was removed, or replaced, while it was looked at
   /// By run, the newest that is done.
   std::map<std::string, std::pair<int64_t, int64_t>> done;
   /// By step, what was looked at and is not looked at again.

@@ -218,10 +218,27 @@ TEST_F(FollowedStatesTest, AStateThatIsReplacedAsItIsReadIsReadAnew) {
     trained.state[0][FakeSession::Total] = 7; // another checksum
     saveStep(10);
   });
-  EXPECT_EQ(next(states), -1);
+  EXPECT_EQ(next(states), 10);
   EXPECT_TRUE(status.ok()) << status.message();
   EXPECT_TRUE(notes.empty()) << notes[0];
-  EXPECT_EQ(next(states), 10);
+}
+
+// Who asks once would be told that there is none.
+TEST_F(FollowedStatesTest, TheOneForWhichAStateWasRemovedIsRead) {
+  run = begin(trained, FolderUse::New);
+  saveStep(10);
+  for (const char *file :
+       {"state.json", "index.json", "variables.safetensors"}) {
+    FollowedStates states(folder);
+    const int64_t before = trained.state[0][FakeSession::W];
+    WatchedFiles files(file, [&] {
+      saveStep(before + 10);
+      fs::rename(of(before), folder / ".removing-it");
+      fs::remove_all(folder / ".removing-it");
+    });
+    EXPECT_EQ(next(states), before + 10) << file;
+    EXPECT_TRUE(status.ok()) << status.message();
+  }
 }
 
 TEST_F(FollowedStatesTest, NothingIsWrittenAndNothingLocked) {
