@@ -5,7 +5,10 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/data_options.h"
+#include "runtime/formats/sha256.h"
 #include "tools/dist-run/console.h"
+#include <algorithm>
+#include <numeric>
 
 namespace dist::tools {
 
@@ -38,6 +41,37 @@ static std::string describe(const NamedValues &values) {
   for (auto &[name, value] : values)
     all += (all.empty() ? "" : " ") + name + "=" + value;
   return all.empty() ? "none" : all;
+}
+
+/// Of so many bytes of examples, which take some milliseconds.
+static constexpr int64_t kDigested = 4 << 20;
+/// Gathered at once.
+static constexpr int64_t kPiece = 64;
+
+std::string digestOf(const Dataset &data) {
+  int64_t bytes = 0;
+  for (const Column &column : data.columns())
+    bytes += int64_t(column.exampleBytes());
+  const int64_t all = data.examples();
+  const int64_t count = std::min(
+      all, std::max<int64_t>(kDigested / std::max<int64_t>(bytes, 1), 2));
+  Sha256 hash;
+  std::vector<int64_t> indices;
+  std::string piece;
+  for (int64_t done = 0; done < count; done += int64_t(indices.size())) {
+    indices.resize(size_t(std::min(kPiece, count - done)));
+    // From the first to the last one. Less than 2^22 of them.
+    for (size_t i = 0; i < indices.size(); ++i)
+      indices[i] = count == all ? done + int64_t(i)
+                                : int64_t(double(done + int64_t(i)) *
+                                          double(all - 1) / double(count - 1));
+    for (const Column &column : data.columns()) {
+      piece.resize(column.exampleBytes() * indices.size());
+      column.gather(indices.data(), int64_t(indices.size()), piece.data());
+      hash.add(piece);
+    }
+  }
+  return hash.hex().substr(0, 12);
 }
 
 Settings describeData(const Options &options, const Dataset &data) {

@@ -28,6 +28,9 @@ Status needs(const char *what, const char *option,
 /// Options and their values, as processes compare them.
 using Settings = std::vector<std::pair<std::string, std::string>>;
 
+/// Tells data from others of as many examples, by what enters the program: of
+/// all examples or, if they are many, of some from the first to the last one.
+std::string digestOf(const Dataset &data);
 /// What a cluster's processes must read alike.
 Settings describeData(const Options &options, const Dataset &data);
 

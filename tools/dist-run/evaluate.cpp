@@ -86,8 +86,11 @@ int runEvaluate(const Options &options) {
     return code;
   std::unique_ptr<Dataset> data;
   Status status = openData(options, *session, &data);
-  if (status.ok())
-    status = cluster.agreeOn(describeData(options, *data), {});
+  if (status.ok() && cluster.isCluster()) {
+    Settings settings = describeData(options, *data);
+    settings.emplace_back("values in --data", digestOf(*data));
+    status = cluster.agreeOn(settings, {});
+  }
   if (status.ok() && cluster.isChief())
     noteWeights(*session, *data);
   if (status.ok() && options.follow)

@@ -93,9 +93,14 @@ static Settings describeRun(const Options &options, const Dataset &data,
     // Files of a worker's own have what they have.
     if (setting.first != "data" || shards.policy != ShardPolicy::File)
       settings.push_back(setting);
+  // Those that take their rows of what all read; others may have their own.
+  if (shards.policy == ShardPolicy::Data)
+    settings.emplace_back("values in --data", digestOf(data));
   Settings more = {
       {"validation data",
        validation ? number(validation->examples()) + " examples" : "none"},
+      {"values in validation data",
+       validation ? digestOf(*validation) : "none"},
       {"--epochs", options.epochsGiven || options.steps == 0
                        ? number(options.epochs)
                        : "not given"},
@@ -315,10 +320,11 @@ static int fitOnce(const Options &options, HandedOn *handedOn,
   if (!status.ok())
     return fails(status);
 
-  status = cluster.agreeOn(
-      describeRun(options, *data, validation.get(), shards,
-                  chooseOnNonfinite(options, session->manifest())),
-      {options.history, options.trace});
+  if (cluster.isCluster())
+    status = cluster.agreeOn(
+        describeRun(options, *data, validation.get(), shards,
+                    chooseOnNonfinite(options, session->manifest())),
+        {options.history, options.trace});
   bool writesModel = !options.outputs.empty();
   if (status.ok())
     status = cluster.askChief("--output", &writesModel);
