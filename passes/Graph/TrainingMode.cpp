@@ -30,6 +30,8 @@ private:
   struct Norm {
     BatchNormInferenceOp op;
     VariableOp mean, variance;
+    /// Where the operand's examples are, if that is known.
+    std::optional<ExampleDim> examples;
   };
   static SmallVector<Norm> findNorms(func::FuncOp entry);
   LogicalResult train(func::FuncOp entry, ArrayRef<Norm> norms, bool isPartial);
@@ -103,14 +105,74 @@ LogicalResult TrainingModePass::splitStatistics(VariableOp variable) {
 SmallVector<TrainingModePass::Norm>
 TrainingModePass::findNorms(func::FuncOp entry) {
   SmallVector<Norm> norms;
+  llvm::DenseMap<Value, ExampleDim> examples;
   for (auto op : entry.getOps<BatchNormInferenceOp>()) {
     VariableOp mean = findVariable(op.getMean());
     VariableOp variance = findVariable(op.getVariance());
     // Statistics that are no variables are the model's constants: they stay.
-    if (mean && variance)
-      norms.push_back({op, mean, variance});
+    if (!mean || !variance)
+      continue;
+    if (norms.empty())
+      examples = findExampleDims(entry);
+    norms.push_back({op, mean, variance, std::nullopt});
+    if (auto known = examples.find(op.getOperand()); known != examples.end())
+      norms.back().examples = known->second;
   }
   return norms;
+}
+
+namespace {
+/// A value with the batch for dim 0, and what it came from.
+struct BatchFirst {
+  Value value;
+  uint64_t axis;
+  std::function<Value(Value)> undo;
+};
+} // namespace
+
+/// Splits the dim of (others, examples, inner) and moves the examples to the
+/// front; nullopt: it has no dim of examples, or it is the axis.
+static std::optional<BatchFirst>
+moveBatchFirst(GraphBuilder &g, Value whole, uint64_t axis,
+               std::optional<ExampleDim> examples, int64_t batch) {
+  auto type = cast<RankedTensorType>(whole.getType());
+  auto same = [](Value result) { return result; };
+  if (!examples && type.getDimSize(0) == batch)
+    return BatchFirst{whole, axis, same};
+  if (!examples || examples->dim == axis)
+    return std::nullopt;
+  int64_t dim = examples->dim, inner = examples->inner,
+          others = type.getDimSize(dim) / batch / inner;
+  if (dim == 0 && others == 1 && inner == 1)
+    return BatchFirst{whole, axis, same};
+  // (before, others, batch, inner, after), without parts of one element.
+  SmallVector<int64_t> shape(type.getShape()), split(shape);
+  int64_t splitAxis = axis, row = dim;
+  split[dim] = batch;
+  auto insert = [&](int64_t at, int64_t size) {
+    if (size == 1)
+      return;
+    split.insert(split.begin() + at, size);
+    splitAxis += int64_t(axis) > dim;
+    row += at <= row;
+  };
+  insert(dim + 1, inner);
+  insert(dim, others);
+  Value value = g.reshape(whole, split);
+  if (row == 0)
+    return BatchFirst{value, uint64_t(splitAxis), [&g, shape](Value result) {
+                        return g.reshape(result, shape);
+                      }};
+  SmallVector<int64_t> order{row}, back(split.size());
+  for (int64_t i = 0; i < int64_t(split.size()); ++i)
+    if (i != row)
+      order.push_back(i);
+  for (auto [to, from] : llvm::enumerate(order))
+    back[from] = to;
+  return BatchFirst{g.transpose(value, order), uint64_t(back[splitAxis]),
+                    [&g, back, shape](Value result) {
+                      return g.reshape(g.transpose(result, back), shape);
+                    }};
 }
 
 /// One number a replica: `share` times the replica's examples over the mean of
@@ -132,14 +194,19 @@ Value TrainingModePass::getMovingRate(GraphBuilder &g, func::FuncOp entry,
 
 LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
                                                bool isPartial) {
-  auto [op, mean, variance] = found;
+  auto [op, mean, variance, examples] = found;
   FailureOr<int64_t> batch = getBatchSize(entry);
   if (failed(batch))
     return failure();
   auto type = cast<RankedTensorType>(op.getOperand().getType());
-  if (type.getDimSize(0) != *batch)
-    return op.emitOpError() << "expected dim 0 to be the batch of " << *batch
-                            << " in training, but got " << type;
+  OpBuilder builder(op);
+  GraphBuilder g(builder, op.getLoc());
+  std::optional<BatchFirst> input =
+      moveBatchFirst(g, op.getOperand(), op.getAxis(), examples, *batch);
+  if (!input)
+    return op.emitOpError() << "expected a dim beside the channels to be of "
+                               "the batch of "
+                            << *batch << " in training, but got " << type;
   if (rows > 1 && !llvm::all_equal(*weights))
     return op.emitOpError()
            << "has statistics per replica, over equal parts of the batch, but "
@@ -149,12 +216,10 @@ LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
     return op.emitOpError() << "cannot split a batch of " << *batch << " over "
                             << rows << " replicas; pad it to a multiple";
 
-  OpBuilder builder(op);
-  GraphBuilder g(builder, op.getLoc());
   Value mask = isPartial ? getMask(entry, *batch) : BlockArgument();
   auto norm =
-      g.create<BatchNormOp>(op.getOperand(), op.getScale(), op.getBias(), mask,
-                            op.getAxis(), op.getEpsilon(), uint64_t(rows));
+      g.create<BatchNormOp>(input->value, op.getScale(), op.getBias(), mask,
+                            input->axis, op.getEpsilon(), uint64_t(rows));
   double momentum = op.getMomentum().convertToDouble();
   // How far each replica's row moves; null: all by 1 - momentum.
   Value rate;
@@ -178,7 +243,7 @@ LogicalResult TrainingModePass::trainBatchNorm(func::FuncOp entry, Norm found,
     }
     g.create<AssignOp>(reference, next);
   };
-  op.replaceAllUsesWith(norm.getResult());
+  op.replaceAllUsesWith(input->undo(norm.getResult()));
   if (rows > 1 &&
       (failed(splitStatistics(mean)) || failed(splitStatistics(variance))))
     return failure();

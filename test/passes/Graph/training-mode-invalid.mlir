@@ -16,10 +16,13 @@ func.func @predict(%x: tensor<4x3xf32> {graph.role = "input", graph.batch_dim = 
 // -----
 
 graph.variable @m : tensor<3xf32> {group = "buffer"} = dense<1.0> : tensor<3xf32>
-func.func @predict(%x: tensor<6x1x3xf32> {graph.role = "input", graph.batch_dim = 0 : i64}) -> (tensor<1x6x3xf32> {graph.role = "output"}) {
+func.func @predict(%x: tensor<6x3xf32> {graph.role = "input", graph.batch_dim = 0 : i64}) -> (tensor<6x3xf32> {graph.role = "output"}) {
   %m = graph.read @m : tensor<3xf32>
-  %0 = graph.transpose %x {permutation = array<i64: 1, 0, 2>} : (tensor<6x1x3xf32>) -> tensor<1x6x3xf32>
-  // expected-error @+1 {{expected dim 0 to be the batch of 6 in training}}
-  %1 = graph.batch_norm_inference %0, %m, %m, %m, %m {axis = 2 : i64, epsilon = 1.0e-3 : f64} : (tensor<1x6x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<1x6x3xf32>
-  return %1 : tensor<1x6x3xf32>
+  %table = graph.constant dense<1.0> : tensor<5x3xf32>
+  // expected-error @+1 {{expected a dim beside the channels to be of the batch of 6 in training, but got 'tensor<5x3xf32>'}}
+  %0 = graph.batch_norm_inference %table, %m, %m, %m, %m {axis = 1 : i64, epsilon = 1.0e-3 : f64} : (tensor<5x3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>, tensor<3xf32>) -> tensor<5x3xf32>
+  %1 = graph.reduce sum, %0 {dims = array<i64: 0>} : (tensor<5x3xf32>) -> tensor<3xf32>
+  %2 = graph.broadcast %1 {dims = array<i64: 1>} : (tensor<3xf32>) -> tensor<6x3xf32>
+  %3 = graph.mul %x, %2 : tensor<6x3xf32>
+  return %3 : tensor<6x3xf32>
 }
