@@ -14,7 +14,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <dlfcn.h>
 #include <google/protobuf/stubs/logging.h>
 #include <sys/stat.h>
 
@@ -271,16 +270,11 @@ Status Package::load(const std::string &folder, const Host &host,
   if (digest != manifest.digest())
     return damaged(folder, "its files are not those of its manifest");
 
-  // A path with a slash, or the loader would search its own places.
   std::string &program = package->program;
   program = programPath(folder, variant.name);
-  package->library = dlopen(program.c_str(), RTLD_NOW | RTLD_LOCAL);
-  if (!package->library) {
-    const char *why = dlerror();
-    return damaged(program, why ? why : "it cannot be loaded");
-  }
+  DIST_RETURN_IF_ERROR(ProgramLibrary::load(program, &package->library));
   auto init = reinterpret_cast<dist_program_init_fn>(
-      dlsym(package->library, "dist_program_init"));
+      package->library->find("dist_program_init"));
   if (!init)
     return damaged(program, "it has no dist_program_init");
   if (init(&api) != 0)
@@ -294,18 +288,14 @@ Status Package::load(const std::string &folder, const Host &host,
   return Status();
 }
 
-Package::~Package() {
-  if (library)
-    dlclose(library);
-}
+Package::~Package() = default;
 
 Status Package::find(const std::string &symbol,
                      dist_program_entry_fn *out) const {
   *out = nullptr;
   if (symbol.empty())
     return Status();
-  *out =
-      reinterpret_cast<dist_program_entry_fn>(dlsym(library, symbol.c_str()));
+  *out = reinterpret_cast<dist_program_entry_fn>(library->find(symbol));
   if (!*out)
     return damaged(program, "it has no function " + symbol);
   return Status();
@@ -317,7 +307,7 @@ Status Package::findCollectives(const std::string &symbol,
   if (symbol.empty())
     return Status();
   std::string list = symbol + DIST_RT_COLLECTIVES_SUFFIX;
-  auto *words = static_cast<const int64_t *>(dlsym(library, list.c_str()));
+  auto *words = static_cast<const int64_t *>(library->find(list));
   return words ? readCollectives(words, program + ": " + list, out) : Status();
 }
 

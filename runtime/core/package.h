@@ -8,6 +8,7 @@
 #define RUNTIME_CORE_PACKAGE_H
 
 #include "runtime/core/planned_collectives.h"
+#include "runtime/core/program_library.h"
 #include "runtime/core/slices.h"
 #include "runtime/core/status.h"
 #include <algorithm>
@@ -112,7 +113,7 @@ public:
   Status findCollectives(const std::string &symbol, CollectiveList *out) const;
 
 private:
-  void *library = nullptr;
+  std::unique_ptr<ProgramLibrary> library;
 };
 
 } // namespace dist
