@@ -198,7 +198,8 @@ static std::string shorten(const std::string &program) {
   return program.substr(0, std::min<size_t>(end, 12)) + program.substr(end);
 }
 
-Status Membership::Impl::checkPrograms() {
+Status Membership::Impl::checkPrograms(
+    const std::function<std::string(int, int)> &explain) {
   std::vector<std::string> programs;
   for (const Member &member : members)
     programs.push_back(member.program);
@@ -207,20 +208,46 @@ Status Membership::Impl::checkPrograms() {
     return refuse(others, "program", shorten(programs[self]),
                   shorten(programs[chief]));
   std::string common;
-  std::vector<int> differing = findDiffering(programs, chief, &common);
+  const std::vector<int> differing = findDiffering(programs, chief, &common);
   if (differing.empty())
     return Status();
   std::string names;
   for (int member : differing)
     names += (names.empty() ? "" : ", ") + where(member);
+  const auto usual = std::find(programs.begin(), programs.end(), common);
   return Status::error(
       StatusCode::InvalidInput, "the processes have different programs", names,
       std::string(differing.size() == 1 ? "it has" : "they have") +
           " another one than the other " +
-          std::to_string(members.size() - differing.size()),
+          std::to_string(members.size() - differing.size()) +
+          explain(differing[0], int(usual - programs.begin())),
       "give all the same model, options and version; machines whose CPUs "
       "differ want one package for all of them (dist-opt --emit=package "
       "--target-cpu LIST --threads N)");
+}
+
+/// Of the options of one those that another has not.
+static std::string listMissing(const std::vector<std::string> &one,
+                               const std::vector<std::string> &other) {
+  std::string all;
+  for (const std::string &option : one)
+    if (std::count(other.begin(), other.end(), option) == 0)
+      all += (all.empty() ? "" : " ") + option;
+  return all;
+}
+
+/// In what a program differs from the usual one, as far as its options say it.
+static std::string nameDifference(const std::vector<std::string> &own,
+                                  const std::vector<std::string> &usual) {
+  const std::string more = listMissing(own, usual);
+  const std::string less = listMissing(usual, own);
+  if (more.empty() && less.empty())
+    return "made with the same options: the model's file, the version, or the "
+           "CPU is another";
+  if (more.empty())
+    return "made without " + less;
+  return "made with " + more +
+         (less.empty() ? ", and theirs without" : ", and theirs with " + less);
 }
 
 Status Membership::Impl::compareProgram(const MemberFacts &facts) {
@@ -255,7 +282,11 @@ Status Membership::shareFacts(const MemberFacts &facts) {
     impl->members[member].cpuVariants = {told.cpu_variants().begin(),
                                          told.cpu_variants().end()};
   }
-  return impl->checkPrograms();
+  return impl->checkPrograms([&](int unlike, int usual) -> std::string {
+    if (!exchange("arguments", facts.arguments, &all).ok())
+      return "";
+    return ", " + nameDifference(all[size_t(unlike)], all[size_t(usual)]);
+  });
 }
 
 Status Membership::exchange(const std::string &what,

@@ -41,6 +41,8 @@ struct MemberFacts {
   std::string program;
   /// Names of the package's CPUs that this machine can run.
   std::vector<std::string> cpuVariants;
+  /// What the program was made with, one option each: told where they differ.
+  std::vector<std::string> arguments = {};
 };
 
 struct Member : MemberFacts {

@@ -185,7 +185,9 @@ struct Membership::Impl {
   StoreResult findComers(const std::vector<int> &lost,
                          std::map<int, std::string> *present, bool *areThere);
   Status readMembers(const std::string &roll, bool isMember = true);
-  Status checkPrograms();
+  /// `explain` says in what the program of one member differs from another's;
+  /// all ask it together.
+  Status checkPrograms(const std::function<std::string(int, int)> &explain);
   Status refuse(const std::vector<int> &others, const std::string &what,
                 const std::string &own, const std::string &chiefs);
 

@@ -7,6 +7,7 @@
 #include "runtime/cluster/membership/process.h"
 #include "runtime/cluster/network.h"
 #include "runtime/core/manifest_bytes.h"
+#include "runtime/core/text.h"
 #include "runtime/core/variants.h"
 #include "runtime/device/cpu/features.h"
 #include "runtime/formats/sha256.h"
@@ -32,6 +33,8 @@ Status describeProgram(const std::string &package,
                              cpu::hostFeatures())
             .empty())
       runnable.emplace(-m.cpu_features_size(), m.target_cpu());
+    if (auto made = m.options().find("arguments"); made != m.options().end())
+      out->arguments = splitList(made->second, '\n');
     m.clear_options();
     hash.addPiece(toBytes(m));
   }

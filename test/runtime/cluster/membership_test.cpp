@@ -106,13 +106,31 @@ TEST_F(MembershipTest, ATaskIsOneProcesss) {
 TEST_F(MembershipTest, DifferentProgramsAreAnErrorOfAll) {
   Status shared[3];
   joinAll(3, [&](int i, Membership &membership) {
-    shared[i] =
-        membership.shareFacts({i == 2 ? "another program" : "a program", {}});
+    MemberFacts facts{"a program", {}, {"--batch-size=8", "--clip-norm=1"}};
+    if (i == 2)
+      facts = {"another program", {}, {"--batch-size=8", "--clip-norm=2"}};
+    shared[i] = membership.shareFacts(facts);
   });
   for (const Status &one : shared)
     EXPECT_THAT(one.message(),
                 HasSubstr("the processes have different programs (worker 2 at "
-                          "127.0.0.1:2): it has another one than the other 2"));
+                          "127.0.0.1:2): it has another one than the other 2, "
+                          "made with --clip-norm=2, and theirs with "
+                          "--clip-norm=1; give all the same"));
+}
+
+TEST_F(MembershipTest, ProgramsMayDifferByMoreThanTheirOptions) {
+  Status shared[3];
+  joinAll(3, [&](int i, Membership &membership) {
+    MemberFacts facts{"a program", {}, {"--batch-size=8"}};
+    facts.program += i == 0 ? " of another model" : "";
+    shared[i] = membership.shareFacts(facts);
+  });
+  for (const Status &one : shared)
+    EXPECT_THAT(one.message(),
+                HasSubstr("it has another one than the other 2, made with the "
+                          "same options: the model's file, the version, or the "
+                          "CPU is another"));
 }
 
 TEST_F(MembershipTest, DifferentSettingsAreAnErrorOfAll) {
