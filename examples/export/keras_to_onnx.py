@@ -147,6 +147,8 @@ def layers_for_export(model, markers, unrolled):
     try:
         for kind in kinds:
             change(kind, "call", make_call(kind.call, kind))
+        # A function within the model, as a grouped convolution is compiled, would stay a call.
+        change(tf, "function", lambda call=None, **_: call or (lambda inner: inner))
         for layer in model._flatten_layers():
             # A tensor that a layer keeps would become an input of the model.
             for name, value in list(vars(layer).items()):
@@ -173,6 +175,8 @@ def list_lost(model):
         for name, value in vars(layer).items():
             if isinstance(value, keras.regularizers.Regularizer):
                 yield f"{name} of {layer.name}"
+    if any(getattr(y, "_keras_mask", None) is not None for y in model.outputs):
+        yield "the mask of an output, by which Keras leaves steps out of the loss"
 
 
 def export(model, path, opset=17):
@@ -188,8 +192,8 @@ def export(model, path, opset=17):
     signature = [tf.TensorSpec([None, *x.shape[1:]], x.dtype, name=x.name) for x in model.inputs]
 
     def convert_by(unrolled):
+        function = tf.function(lambda *x: model(x[0] if len(x) == 1 else list(x), training=False), input_signature=signature)
         with layers_for_export(model, markers, unrolled):
-            function = tf.function(lambda *x: model(x[0] if len(x) == 1 else list(x), training=False), input_signature=signature)
             return convert(function, signature, opset)
     try:
         for weight in model.weights:

@@ -36,21 +36,19 @@ class Stamps:
     def restore(self, model):
         """Gives the file's initializers their weights' values and names; says which weights the file lacks."""
         found = {}  # weight -> what is made of it: initializer, which element stands where
-        firsts = np.array([first for _, _, first in self.weights])
         own = np.concatenate([values.reshape(-1) for _, values, _ in self.weights] or [np.zeros(0, np.float32)])
         taken, joined = {w.name for w in model.graph.initializer}, set()
         for initializer in list(model.graph.initializer):
             if initializer.data_type != onnx.TensorProto.FLOAT:
                 continue
-            array = numpy_helper.to_array(initializer)
-            name, array = initializer.name, self._unsign(model, initializer, array)
-            patterns = np.ascontiguousarray(array).view(np.int32).reshape(array.shape)
-            stamped = (FIRST <= patterns) & (patterns < self.next)
-            if not stamped.any():
-                continue
-            owners = np.unique(np.searchsorted(firsts, patterns[stamped], side="right") - 1)
-            if array.size == 1 and self.weights[owners[0]][1].size > 1:
-                continue  # a number of the model's own
+            array, name = numpy_helper.to_array(initializer), initializer.name
+            owners, stamped, patterns = self._read(array)
+            if not owners and (array < 0).all():
+                owners, stamped, patterns = self._read(-array)
+                if owners:
+                    negate(model, initializer)
+            if not owners:
+                continue  # numbers of the model's own
             # Whatever the exporter moved: each number says which element it
             # stands for. Zeros are what it put beside them.
             elements = patterns[stamped] - FIRST
@@ -77,17 +75,24 @@ class Stamps:
             self.made.add(self._join(model, name, values, first, uses, taken))
         return [name for i, (name, values, _) in enumerate(self.weights) if i not in found and values.size]
 
-    def _unsign(self, model, initializer, array):
-        """Of weights with the other sign, which a node then makes of them."""
-        if array.size == 0 or not (array < 0).all():
-            return array
-        patterns = np.ascontiguousarray(-array).view(np.int32)
-        if patterns.min() < FIRST or patterns.max() >= self.next:
-            return array
-        name = initializer.name
-        initializer.name = name + "/negative"
-        model.graph.node.insert(0, helper.make_node("Neg", [initializer.name], [name], name=name + "/sign"))
-        return -array
+    def _read(self, array):
+        """Which weights an array is made of, where it is, and its bits; numbers that are stamps by chance are none."""
+        patterns = np.ascontiguousarray(array).view(np.int32).reshape(array.shape)
+        stamped = (FIRST <= patterns) & (patterns < self.next)
+        if not stamped.any():
+            return [], stamped, patterns
+        firsts = np.array([first for _, _, first in self.weights])
+        elements = np.unique(patterns[stamped])
+        places = np.searchsorted(firsts, elements, side="right") - 1
+        owners = list(np.unique(places))
+
+        def is_part(owner):
+            """Of a weight there are all elements, or those of some rows and columns."""
+            _, values, first = self.weights[owner]
+            some = elements[places == owner] - first
+            sides = [np.unique(at).size for at in np.unravel_index(some, values.shape)] if values.ndim else []
+            return some.size == values.size or some.size > 1 and np.prod(sides, dtype=np.int64) == some.size
+        return owners if all(is_part(owner) for owner in owners) else [], stamped, patterns
 
     @staticmethod
     def _join(model, name, values, first, uses, taken):
@@ -110,6 +115,13 @@ class Stamps:
         for use, order in forms:
             make_form(model, name, values.shape, use, order - first)
         return name
+
+
+def negate(model, initializer):
+    """What reads an initializer reads it with the other sign, which a node makes."""
+    name = initializer.name
+    initializer.name = name + "/negative"
+    model.graph.node.insert(0, helper.make_node("Neg", [initializer.name], [name], name=name + "/sign"))
 
 
 def make_form(model, name, shape, use, order):

@@ -30,12 +30,13 @@ def net(*dropout):
 
 
 def layers():
-    """Layers in two places, one that is frozen, preprocessing, both directions, and steps that are written out."""
+    """Layers in two places, one that is frozen, preprocessing, groups, both directions, and steps that are written out."""
     image = keras.Input((8, 8, 1), name="image")
     rows = L.Reshape((8, 8))(L.Normalization(mean=0.3, variance=0.15)(image))
     twice, norm, frozen = L.Dense(8), L.BatchNormalization(), L.Dense(8)
     frozen.trainable = False
-    x = norm(frozen(norm(twice(L.PReLU(shared_axes=[1])(twice(rows))))))
+    x = L.Conv1D(8, 3, groups=2, padding="same")(rows)
+    x = norm(frozen(norm(twice(L.PReLU(shared_axes=[1])(twice(x))))))
     x = L.Bidirectional(L.LSTM(8, return_sequences=True))(L.LSTM(8, go_backwards=True, return_sequences=True)(x))
     x = L.BatchNormalization(scale=False)(L.Bidirectional(L.GRU(6))(x))
     # As it is where the rate is not 0.
