@@ -124,6 +124,19 @@ def parts(at):
         value(11, "x", ["n", 3]), value(12, "y", ["n", 3]), producer="pytorch")
 
 
+def equal_parts(kind):
+    """x.chunk(2, -1), and what comes back by a sequence of single rows: of `kind` x.split(1) or x.unbind()."""
+    return model(
+        constant("two", [], [2]), constant("zero", [], [0]), constant("one", [], [1]),
+        node("SplitToSequence", ["x", "two"], ["halves"], "chunk", axis=-1),
+        node("SequenceAt", ["halves", "zero"], ["a"], "first"), node("SequenceAt", ["halves", "one"], ["b"], "second"),
+        node("SplitToSequence", ["w"], ["rows"], "rows", axis=0, keepdims=int(kind == "rows")),
+        node("SequenceAt", ["rows", "one"], ["row"], "row"),
+        node("Mul", ["a", "row"], ["h"], "scale"), node("Concat", ["h", "b"], ["y"], "joined", axis=1),
+        tensor("w", [3, 2], [1, 2, 3, 5, 7, 9]),
+        value(11, "x", ["n", 3]), value(12, "y", ["n", 3]), producer="pytorch")
+
+
 def head(turned, told):
     """A table that is the head, too. `turned`: what the head multiplies by is another initializer, or
     comes by a node that transposes; or the table is read in another form, too."""
@@ -174,6 +187,8 @@ MODELS = {
     "numbers": numbers,
     "parts": lambda: parts(-1),
     "no-part": lambda: parts(2),
+    "rows": lambda: equal_parts("rows"),
+    "unbound": lambda: equal_parts("unbound"),
     "padding": lambda: padding(True),
     "silent-padding": lambda: padding(False),
     "head": lambda: head("initializer", False),
