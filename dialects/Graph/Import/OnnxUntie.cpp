@@ -41,6 +41,9 @@ bool mlir::dist::graph::isParameterName(StringRef name) {
   StringRef number = name;
   if (number.consume_front("val_") && llvm::all_of(number, llvm::isDigit))
     return false;
+  // And tf2onnx names a transposition that it has folded after its op.
+  if (name.ends_with("transpose:0"))
+    return false;
   return !name.empty() && !name.starts_with("/") &&
          !name.starts_with("onnx::") && !name.contains("Identity") &&
          !name.contains("_output_") && !name.starts_with_insensitive("const") &&

@@ -137,12 +137,12 @@ def equal_parts(kind):
         value(11, "x", ["n", 3]), value(12, "y", ["n", 3]), producer="pytorch")
 
 
-def head(turned, told):
+def head(turned, told, other="onnx::MatMul_9"):
     """A table that is the head, too. `turned`: what the head multiplies by is another initializer, or
     comes by a node that transposes; or the table is read in another form, too."""
     rows = [(7 * j % 11 - 5) / 10 for j in range(12)]
     columns = [rows[3 * j + i] for i in range(3) for j in range(4)]
-    name = "val_9" if told else "onnx::MatMul_9"
+    name = "val_9" if told else other
     table = "unsqueeze_1" if turned == "form" else "e.weight"
     return model(
         node("Transpose", ["e.weight"], [name], "turn", perm=[1, 0]) if turned == "node" else b"",
@@ -194,6 +194,7 @@ MODELS = {
     "head": lambda: head("initializer", False),
     "units": units,
     "node": lambda: head("node", False),
+    "keras-head": lambda: head("initializer", False, "model/head/transpose:0"),
     "told-head": lambda: head("initializer", True),
     "forms": lambda: head("form", True),
 }
