@@ -53,6 +53,36 @@ def FoldPass : Pass<"graph-fold", "::mlir::ModuleOp"> {
   ];
 }
 
+def KeepDimsPass : Pass<"graph-keep-dims", "::mlir::ModuleOp"> {
+  let summary = "Keeps dims apart that are merged for layers and parted behind them";
+  let description = [{
+    Exporters merge a sequence's and the batch's dim before a dense layer and part
+    them behind it, as PyTorch's attention does. Of a merged dim only the first
+    part can be split: with the batch behind it each rank would gather the others'
+    examples, and compute the layer of all of them. Between such reshapes may be
+    products whose other operand has no part in the rows, batch norms, which are
+    then seen to have examples in their first dim, and what is elementwise with one
+    operand of rows and others that are equal for all of them. Run it on the
+    forward graph, after graph-fold.
+
+    Before:
+    ```mlir
+    %1 = graph.reshape %0 : (tensor<5x6x12xf32>) -> tensor<30x12xf32>
+    %2 = graph.dot_general %1, %w {lhs_contract = array<i64: 1>, ...}
+    %3 = graph.broadcast %b {dims = array<i64: 1>} : (tensor<8xf32>) -> tensor<30x8xf32>
+    %4 = graph.add %2, %3 : tensor<30x8xf32>
+    %5 = graph.reshape %4 : (tensor<30x8xf32>) -> tensor<5x6x8xf32>
+    ```
+    After:
+    ```mlir
+    %2 = graph.dot_general %0, %w {lhs_contract = array<i64: 2>, ...}
+    %3 = graph.broadcast %b {dims = array<i64: 2>} : (tensor<8xf32>) -> tensor<5x6x8xf32>
+    %5 = graph.add %2, %3 : tensor<5x6x8xf32>
+    ```
+  }];
+  let dependentDialects = ["::mlir::dist::graph::GraphDialect"];
+}
+
 def ChannelsLastPass : Pass<"graph-channels-last", "::mlir::ModuleOp"> {
   let summary = "Gives convolutions, pools and what lies between them channels-last activations";
   let description = [{

@@ -22,6 +22,8 @@ void mlir::dist::buildImportPipeline(OpPassManager &pm) {
   // What importers spell out as constants and shape arithmetic goes first, so
   // that the layout pass sees only ops that stay.
   pm.addPass(createFoldPass());
+  // Reshapes are one behind the other no more.
+  pm.addPass(createKeepDimsPass());
   // Before differentiation: the backward pass inherits the layout.
   pm.addPass(createChannelsLastPass());
   pm.addPass(createCanonicalizerPass());
