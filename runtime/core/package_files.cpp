@@ -7,8 +7,11 @@
 #include "runtime/core/package_files.h"
 #include "runtime/core/text.h"
 #include <algorithm>
+#include <chrono>
 #include <filesystem>
 #include <iterator>
+#include <sys/stat.h>
+#include <thread>
 
 namespace dist {
 
@@ -24,6 +27,52 @@ static bool isOfPackage(const std::string &name) {
     return true;
   return startsWith(name, "manifest.") ||
          (startsWith(name, "program.") && endsWith(name, ".so"));
+}
+
+namespace {
+
+/// Which package has a name. Not since when its folder is as it is: the tools
+/// add to those in their cache.
+struct Place {
+  dev_t device = 0;
+  ino_t folder = 0, manifest = 0;
+  int64_t seconds = 0, nanoseconds = 0; // of the manifest
+
+  explicit Place(const std::string &path) {
+    struct stat info;
+    if (stat(path.c_str(), &info) != 0)
+      return;
+    device = info.st_dev;
+    folder = info.st_ino;
+    if (stat(manifestPath(path, "").c_str(), &info) != 0)
+      return;
+    manifest = info.st_ino;
+    seconds = info.st_mtim.tv_sec;
+    nanoseconds = info.st_mtim.tv_nsec;
+  }
+  bool operator==(const Place &other) const {
+    return device == other.device && folder == other.folder &&
+           manifest == other.manifest && seconds == other.seconds &&
+           nanoseconds == other.nanoseconds;
+  }
+};
+
+} // namespace
+
+Status ofOnePackage(const std::string &folder, bool mayRepeat,
+                    const std::function<Status()> &read) {
+  constexpr int kTries = 20;
+  constexpr auto kPause = std::chrono::milliseconds(10);
+  for (int i = 0; i < kTries; ++i) {
+    const Place before(folder);
+    Status status = read();
+    if (!mayRepeat || Place(folder) == before)
+      return status;
+    std::this_thread::sleep_for(kPause);
+  }
+  return Status::error(StatusCode::Unavailable, "cannot open the package",
+                       folder, "others keep taking its place",
+                       "open it when it stays");
 }
 
 std::string whyNotReplaced(const std::string &path) {

@@ -7,6 +7,8 @@
 #ifndef RUNTIME_CORE_PACKAGE_FILES_H
 #define RUNTIME_CORE_PACKAGE_FILES_H
 
+#include "runtime/core/status.h"
+#include <functional>
 #include <string>
 
 namespace dist {
@@ -28,6 +30,12 @@ inline std::string serverPath(const std::string &folder, int server) {
 
 /// The model without its weights, of which an export is made.
 inline constexpr char kOnnxSkeletonName[] = "model.skeleton.onnx";
+
+/// Runs what reads the files of one package. Where another took its place
+/// meanwhile they may be of both, whether that failed or not: it is run again,
+/// if it `mayRepeat`; what meets other processes may not.
+Status ofOnePackage(const std::string &folder, bool mayRepeat,
+                    const std::function<Status()> &read);
 
 /// Whether a package may be written there, in whose place a folder is removed
 /// as a whole: there is nothing, an empty folder, or a package and nothing

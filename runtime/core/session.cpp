@@ -12,6 +12,7 @@
 #include "runtime/core/entry_plan.h"
 #include "runtime/core/guard.h"
 #include "runtime/core/package.h"
+#include "runtime/core/package_files.h"
 #include "runtime/core/rank.h"
 #include "runtime/core/rank_step.h"
 #include "runtime/core/rank_threads.h"
@@ -44,7 +45,6 @@ public:
   std::vector<int> local;
   std::unique_ptr<RankThreads> threads;
   std::unique_ptr<VariableStore> store;
-  bool mapsWeights = false;
   std::vector<std::unique_ptr<EntryPlan>> plans;
   /// Null where all ranks are of this process.
   std::unique_ptr<Agreement> agreement;
@@ -129,9 +129,7 @@ public:
   Status writeSlice(int index, int rank, const TensorView &value) override {
     return store->writeSlice(index, rank, value);
   }
-  Status resetVariables() override {
-    return store->reset(package->folder, mapsWeights);
-  }
+  Status resetVariables() override { return store->reset(); }
 
   int64_t deviceBytes() const override {
     return largestDevice(manifest(), ranks, local);
@@ -323,7 +321,7 @@ Status PackageSession::start(const SessionOptions &options) {
                                             *threads);
   DIST_RETURN_IF_ERROR(prepareCollectives());
   store = std::make_unique<VariableStore>(*package, ranks, local, *threads);
-  mapsWeights = options.mapWeights;
+  DIST_RETURN_IF_ERROR(store->openWeights(options.mapWeights));
   log(LogLevel::Info, m.model_name() + ": " + std::to_string(m.ranks()) +
                           " x " + std::to_string(m.threads_per_device()) +
                           " threads, " + std::to_string(deviceBytes()) +
@@ -588,13 +586,15 @@ bool PackageSession::runStep(dist_rt_context &context, const RankStep &step,
 
 Status Session::open(const std::string &package, const SessionOptions &options,
                      std::unique_ptr<Session> *out) {
-  auto session = std::make_unique<PackageSession>();
-  Host host{session->devices.hostFeatures()};
-  DIST_RETURN_IF_ERROR(Package::load(package, host, options.cpuVariant,
-                                     runtimeApi(), &session->package));
-  DIST_RETURN_IF_ERROR(session->start(options));
-  *out = std::move(session);
-  return Status();
+  return ofOnePackage(package, !options.world, [&]() -> Status {
+    auto session = std::make_unique<PackageSession>();
+    Host host{session->devices.hostFeatures()};
+    DIST_RETURN_IF_ERROR(Package::load(package, host, options.cpuVariant,
+                                       runtimeApi(), &session->package));
+    DIST_RETURN_IF_ERROR(session->start(options));
+    *out = std::move(session);
+    return Status();
+  });
 }
 
 } // namespace dist

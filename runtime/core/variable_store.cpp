@@ -319,11 +319,8 @@ Status VariableStore::writeSlice(int index, int rank, const TensorView &value) {
   return Status();
 }
 
-namespace {
-
-/// A package's weights while variables get their values: never many of them
-/// beside the variables.
-class Weights {
+/// A package's weights: never many of them beside the variables.
+class VariableStore::Weights {
 public:
   static Status open(const std::string &path, bool mapped,
                      std::unique_ptr<Weights> *out) {
@@ -357,6 +354,13 @@ public:
     mappedBytes += out->bytes();
     return Status();
   }
+  /// Lets go of what is in memory.
+  void rest() {
+    tensor = Tensor();
+    if (map)
+      map->file()->release();
+    mappedBytes = 0;
+  }
 
 private:
   static constexpr int64_t releasedBytes = 16 << 20;
@@ -367,10 +371,17 @@ private:
   int64_t mappedBytes = 0; // since the last release
 };
 
-} // namespace
+VariableStore::~VariableStore() = default;
 
-Status VariableStore::reset(const std::string &folder, bool mapped) {
-  std::unique_ptr<Weights> weights;
+Status VariableStore::openWeights(bool mapped) {
+  for (const manifest::Variable &variable : package.manifest.variables())
+    if (!variable.weights_key().empty())
+      return Weights::open(package.folder + "/weights.safetensors", mapped,
+                           &weights);
+  return Status();
+}
+
+Status VariableStore::reset() {
   for (int i = 0; i < package.manifest.variables_size(); ++i) {
     const manifest::Variable &variable = package.manifest.variables(i);
     if (variable.weights_key().empty()) {
@@ -388,13 +399,12 @@ Status VariableStore::reset(const std::string &folder, bool mapped) {
       torn.erase(i);
       continue;
     }
-    if (!weights)
-      DIST_RETURN_IF_ERROR(
-          Weights::open(folder + "/weights.safetensors", mapped, &weights));
     TensorView value;
     DIST_RETURN_IF_ERROR(weights->get(variable.weights_key(), &value));
     DIST_RETURN_IF_ERROR(write(i, value));
   }
+  if (weights)
+    weights->rest();
   return Status();
 }
 

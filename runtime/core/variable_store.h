@@ -24,6 +24,7 @@ public:
   VariableStore(const Package &package,
                 std::vector<std::unique_ptr<dist_rt_context>> &ranks,
                 const std::vector<int> &localRanks, RankThreads &threads);
+  ~VariableStore();
 
   /// A global value. `met`, unless null: whether the processes had begun to
   /// exchange their parts, which a failure leaves unfinished.
@@ -31,9 +32,12 @@ public:
   Status write(int index, const TensorView &value);
   Status readSlice(int index, int rank, Tensor *out) const;
   Status writeSlice(int index, int rank, const TensorView &value);
-  /// Initial values: from the package's weights, or the variable's fill;
-  /// `mapped`: see SessionOptions::mapWeights.
-  Status reset(const std::string &folder, bool mapped);
+  /// Before the first `reset`: the package's weights, whose file stays open,
+  /// for what has its name later may be another package's. `mapped`: see
+  /// SessionOptions::mapWeights.
+  Status openWeights(bool mapped);
+  /// Initial values: from those weights, or the variable's fill.
+  Status reset();
 
   const std::vector<uint64_t> &versions() const { return version; }
   void touch(const std::vector<int> &variables) {
@@ -50,6 +54,8 @@ public:
   Status checkWhole(const std::vector<int> &variables) const;
 
 private:
+  class Weights;
+
   /// A rank's part, for the host to read: where it lies or, if the host cannot
   /// reach that, a copy in `room`.
   Status view(int index, int rank, Buffer *room, const char **out) const;
@@ -69,6 +75,7 @@ private:
   Status checkIndex(int index, int rank) const;
 
   const Package &package;
+  std::unique_ptr<Weights> weights; // null: no variable has its value there
   std::vector<std::unique_ptr<dist_rt_context>> &ranks;
   const std::vector<int> &localRanks;
   RankThreads &threads;

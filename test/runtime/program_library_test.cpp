@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "runtime/core/package_files.h"
 #include "runtime/core/program_library.h"
 #include "test/runtime/folder_test.h"
 #include <fstream>
@@ -69,6 +70,48 @@ TEST_F(ProgramLibraryTest, AFileSystemWithoutCodeIsNoHindrance) {
   }
   if (!isTried)
     GTEST_SKIP() << "no file system is mounted noexec";
+}
+
+// A package takes another one's place in the midst of its being opened.
+TEST_F(ProgramLibraryTest, FilesOfTwoPackagesAreReadAgain) {
+  const fs::path package = folder / "package", other = folder / "other";
+  for (const fs::path &one : {package, other}) {
+    fs::create_directory(one);
+    std::ofstream(one / "manifest") << one.filename();
+  }
+  auto replace = [&] {
+    fs::rename(package, folder / "old");
+    fs::rename(other, package);
+    fs::rename(folder / "old", other);
+  };
+  int reads = 0;
+  auto read = [&](int replaced, Status status) {
+    reads = 0;
+    return ofOnePackage(package, true, [&] {
+      if (++reads <= replaced)
+        replace();
+      return reads <= replaced ? status : Status();
+    });
+  };
+  const Status mixed = Status::error(StatusCode::InvalidInput, "mixed");
+  for (const Status &status : {Status(), mixed}) {
+    EXPECT_TRUE(read(1, status).ok());
+    EXPECT_EQ(reads, 2);
+  }
+  // What the tools add to a package in their cache makes it no other one.
+  Status status = ofOnePackage(package, true, [&] {
+    std::ofstream(package / "digest") << "added";
+    return mixed;
+  });
+  EXPECT_EQ(status.message(), mixed.message());
+  // Whoever does not stop is told of, not waited for.
+  EXPECT_EQ(read(1000, mixed).code(), StatusCode::Unavailable);
+  EXPECT_LT(reads, 1000);
+  // Other processes would not do it again.
+  EXPECT_FALSE(ofOnePackage(package, false, [&] {
+                 replace();
+                 return mixed;
+               }).ok());
 }
 
 } // namespace

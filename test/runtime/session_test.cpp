@@ -66,6 +66,22 @@ TEST_P(SessionRanks, StepsAreThoseOfOneDevice) {
   EXPECT_EQ(read(1), std::vector<float>{0});
 }
 
+// A package may be moved, removed or replaced while it is in use.
+TEST_P(SessionRanks, InitialValuesAreThoseOfThePackageThatWasOpened) {
+  openRanks(GetParam());
+  ASSERT_TRUE(step().ok());
+  static const float others[] = {7, 8};
+  SafetensorsWriter weights(folder / "weights.safetensors");
+  weights.add("w.initial", manifest::F32, {2}, others);
+  ASSERT_TRUE(weights.finish().ok());
+  ASSERT_TRUE(session->resetVariables().ok());
+  EXPECT_EQ(read(0), (std::vector<float>{1, 2}));
+  fs::remove_all(folder);
+  ASSERT_TRUE(step().ok());
+  ASSERT_TRUE(session->resetVariables().ok());
+  EXPECT_EQ(read(0), (std::vector<float>{1, 2}));
+}
+
 TEST_P(SessionRanks, OnReadVariables) {
   int ranks = GetParam();
   openRanks(ranks);

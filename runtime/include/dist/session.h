@@ -225,7 +225,8 @@ DIST_API dist_status_t *dist_session_learning_rate(dist_session_t *session,
                                                    double *out_rate);
 DIST_API dist_status_t *dist_session_set_learning_rate(dist_session_t *session,
                                                        double rate);
-/* Back to the package's initial values. */
+/* Back to the initial values of the package that was opened, whatever has its
+   name by now. */
 DIST_API dist_status_t *dist_session_reset(dist_session_t *session);
 /* Writes all variables to a safetensors file; the file is whole or as before.
  */
