@@ -123,6 +123,13 @@ static View lineUp(OpBuilder &b, Location loc, Value operand,
   return dense;
 }
 
+/// (l r)' as r' l'.
+static void turn(Product &product) {
+  std::swap(product.left, product.right);
+  for (Matrix *matrix : {&product.left, &product.right, &product.result})
+    std::swap(matrix->rows, matrix->columns);
+}
+
 static Product makeProduct(DotGeneralOp op, const View &lhs, const View &rhs,
                            const ResultView &out) {
   Product product{{},
@@ -151,11 +158,8 @@ static Product makeProduct(DotGeneralOp op, const View &lhs, const View &rhs,
     for (auto [l, r, o] :
          llvm::zip_equal(op.getLhsBatch(), op.getRhsBatch(), out.batch))
       addBatch(lhs.sizes[l], lhs.strides[l], rhs.strides[r], out.strides[o]);
-  if (out.isTurned()) { // (l r)' is r' l'
-    std::swap(product.left, product.right);
-    for (Matrix *matrix : {&product.left, &product.right, &product.result})
-      std::swap(matrix->rows, matrix->columns);
-  }
+  if (out.isTurned())
+    turn(product);
   return product;
 }
 
@@ -224,6 +228,14 @@ void KernelConverter::convertDot(DotGeneralOp op) {
   }
   Product product = makeProduct(op, lhs, rhs, plain);
   if (convertProduct(op, product, epilogue, /*byLoops=*/false))
+    return;
+  // Of many matrices with a vector each: it has kernels where the vector is the
+  // left one alone.
+  Product turned = product;
+  turn(turned);
+  Epilogue none;
+  none.result = plain.value;
+  if (convertProduct(op, turned, none, /*byLoops=*/false))
     return;
   if (widenIfNarrow(op))
     return convertDot(op);

@@ -41,6 +41,16 @@ func.func @no_product(%x: tensor<8x4xf16>, %w: tensor<4x2xf16>) -> tensor<8x2xf1
   return %0 : tensor<8x2xf16>
 }
 
+// Many matrices with a vector each: it has more than plain loops where the vector is the left one.
+// CHECK-LABEL: func.func @vectors
+// CHECK: rt.library({{.+}}) {kind = "matmul", memories = [{{.*}}dims = array<i64: 3, 1, 16>{{.+}}dims = array<i64: 3, 16, 64>{{.+}}dims = array<i64: 3, 1, 64>
+// CHECK-NOT: reference
+// CHECK: return
+func.func @vectors(%x: tensor<3x64x16xf32>, %v: tensor<3x16x1xf32>) -> tensor<3x64x1xf32> {
+  %0 = graph.dot_general %x, %v {lhs_batch = array<i64: 0>, rhs_batch = array<i64: 0>, lhs_contract = array<i64: 2>, rhs_contract = array<i64: 1>} : (tensor<3x64x16xf32>, tensor<3x16x1xf32>) -> tensor<3x64x1xf32>
+  return %0 : tensor<3x64x1xf32>
+}
+
 // Of three dims there are but plain loops in f32, too: that is said.
 // CHECK-LABEL: func.func @reference
 // CHECK-NOT: graph.convert
