@@ -6,7 +6,9 @@
 //===----------------------------------------------------------------------===//
 
 #include "runtime/core/program_library.h"
+#include <atomic>
 #include <cerrno>
+#include <cstdint>
 #include <cstring>
 #include <dlfcn.h>
 #include <fcntl.h>
@@ -36,12 +38,22 @@ static int copyToMemory(int file) {
 }
 
 /// The loader takes a name that it knows for the library that it has under it,
-/// whatever file that is by now. A descriptor's name is no other file's as long
-/// as it is open; of one file it is one library all the same.
-bool ProgramLibrary::open(const std::string &path, std::string *why) {
-  std::string name = "/proc/self/fd/" + std::to_string(file);
-  if (access(name.c_str(), F_OK) != 0)
-    name = path; // there is no /proc
+/// whatever file that is by now: a name that no load had before, by a number in
+/// which 0 is written as one more slash, and 1 as one more dot. Of one file it
+/// is one library all the same. Empty: there is no /proc.
+static std::string newName(int file) {
+  static std::atomic<uint64_t> loads{0};
+  std::string name = "/proc/self/fd/";
+  for (uint64_t number = ++loads; number > 0; number /= 2)
+    name += number % 2 ? "./" : "/";
+  name += std::to_string(file);
+  return access(name.c_str(), F_OK) == 0 ? name : "";
+}
+
+bool ProgramLibrary::open(int file, const std::string &path, std::string *why) {
+  std::string name = newName(file);
+  if (name.empty())
+    name = path;
   handle = dlopen(name.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (handle)
     return true;
@@ -55,20 +67,21 @@ bool ProgramLibrary::open(const std::string &path, std::string *why) {
 Status ProgramLibrary::load(const std::string &path,
                             std::unique_ptr<ProgramLibrary> *out) {
   std::unique_ptr<ProgramLibrary> library(new ProgramLibrary());
-  library->file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (library->file < 0)
+  const int file = ::open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (file < 0)
     return Status::error(StatusCode::Unavailable, "cannot read file", path,
                          std::strerror(errno),
                          "check the name and its permissions");
   std::string why;
-  bool isOpen = library->open(path, &why);
+  bool isOpen = library->open(file, path, &why);
   struct statvfs place;
-  const bool isBarred = !isOpen && fstatvfs(library->file, &place) == 0 &&
-                        (place.f_flag & ST_NOEXEC) != 0;
-  if (const int copy = isBarred ? copyToMemory(library->file) : -1; copy >= 0) {
-    close(library->file);
-    library->file = copy;
-    isOpen = library->open(path, &why);
+  const bool isBarred =
+      !isOpen && fstatvfs(file, &place) == 0 && (place.f_flag & ST_NOEXEC) != 0;
+  const int copy = isBarred ? copyToMemory(file) : -1;
+  close(file);
+  if (copy >= 0) {
+    isOpen = library->open(copy, path, &why);
+    close(copy);
   } else if (isBarred) {
     return Status::error(StatusCode::Unavailable, "cannot load the program",
                          path, "its file system is mounted noexec",
@@ -84,8 +97,6 @@ Status ProgramLibrary::load(const std::string &path,
 ProgramLibrary::~ProgramLibrary() {
   if (handle)
     dlclose(handle);
-  if (file >= 0)
-    close(file);
 }
 
 void *ProgramLibrary::find(const std::string &symbol) const {

@@ -28,9 +28,8 @@ public:
 
 private:
   ProgramLibrary() = default;
-  bool open(const std::string &path, std::string *why);
+  bool open(int file, const std::string &path, std::string *why);
 
-  int file = -1; // open as long as the library is, for its name
   void *handle = nullptr;
 };
 

@@ -35,6 +35,16 @@ TEST_F(ProgramLibraryTest, AReplacedFileIsLoadedAnew) {
   fs::copy_file(SESSION_PROGRAM, path);
   ASSERT_TRUE(ProgramLibrary::load(path, &after).ok());
   EXPECT_NE(after->find("dist_program_init"), symbol);
+  // A descriptor's number is another file's when it is free.
+  for (int i = 0; i < 3; ++i) {
+    fs::rename(path, folder / ("old" + std::to_string(i)));
+    fs::copy_file(SESSION_PROGRAM, path);
+    std::unique_ptr<ProgramLibrary> next;
+    ASSERT_TRUE(ProgramLibrary::load(path, &next).ok());
+    EXPECT_NE(next->find("dist_program_init"), symbol);
+    EXPECT_NE(next->find("dist_program_init"),
+              after->find("dist_program_init"));
+  }
 }
 
 TEST_F(ProgramLibraryTest, WhatCannotBeLoadedSaysWhy) {
