@@ -108,17 +108,35 @@ bool isMask(const ::dist::HostArray &array) {
   return negative || (zero && one);
 }
 
-/// Rows of equal elements beside activations are padding, unless the source
-/// named them as it names parameters (`encoder.cls`, `class_token`).
-bool isPadding(StringRef name, const ::dist::HostArray &array) {
+bool areEqual(const ::dist::HostArray &array) {
   int64_t count = ::dist::elementCount(array.shape);
   double first = count ? ::dist::elementAsDouble(array.type, array.data, 0) : 0;
   for (int64_t i = 1; i < count; ++i)
     if (::dist::elementAsDouble(array.type, array.data, i) != first)
       return false;
-  return !isParameterName(name) ||
-         !(name.contains('.') || name.contains("token") ||
-           name.contains("embed") || name.contains("query"));
+  return true;
+}
+
+/// What TensorFlow names a number or a table that the source has written down:
+/// after the operand of its op, not after the read of a variable.
+bool isLiteral(StringRef name) {
+  if (!name.consume_back(":0") || !name.contains('/'))
+    return false;
+  StringRef operand = name.rsplit('/').second;
+  static constexpr const char *operands[] = {
+      "x", "y", "a", "b", "input", "params", "filter", "filters"};
+  return llvm::is_contained(operands, operand) ||
+         (operand.consume_front("Const") &&
+          operand.find_first_not_of("_0123456789") == StringRef::npos);
+}
+
+/// Rows of equal elements beside activations are padding, unless the source
+/// named them as it names parameters (`encoder.cls`, `class_token`).
+bool isPadding(StringRef name, const ::dist::HostArray &array) {
+  return areEqual(array) &&
+         (!isParameterName(name) ||
+          !(name.contains('.') || name.contains("token") ||
+            name.contains("embed") || name.contains("query")));
 }
 
 /// What a value is made of: an initializer, and what happened to it.
@@ -142,8 +160,9 @@ public:
   }
   void visit(const onnx::NodeProto &node);
   /// What tf2onnx names after no variable and is applied to the data is no
-  /// parameter, but what a layer of preprocessing shifts or scales by.
-  void tellPreprocessing(const onnx::GraphProto &graph);
+  /// parameter, but what a layer of preprocessing shifts or scales by; nor is
+  /// what it names after an operand.
+  void tellConstants(const onnx::GraphProto &graph);
 
 private:
   bool isPreprocessing(const onnx::NodeProto &node, StringRef name) const;
@@ -170,6 +189,8 @@ private:
   llvm::StringSet<> norms;
   /// What Reshape nodes give.
   llvm::StringSet<> reshaped;
+  /// Whether names tell what is no variable.
+  bool tellsLiterals = false;
   /// Inputs of the model, and what is made of these without a parameter; empty
   /// if preprocessing is not told.
   llvm::StringSet<> data;
@@ -190,7 +211,8 @@ bool Classifier::isFixedScale(const onnx::NodeProto &node,
   return true;
 }
 
-void Classifier::tellPreprocessing(const onnx::GraphProto &graph) {
+void Classifier::tellConstants(const onnx::GraphProto &graph) {
+  tellsLiterals = true;
   for (const onnx::ValueInfoProto &input : graph.input())
     if (!initializers.contains(input.name()))
       data.insert(input.name());
@@ -285,6 +307,15 @@ void Classifier::classify(const onnx::NodeProto &node, int input,
     if (!state.trainable)
       state.why = why + " " + place;
   };
+  // Of those whose elements are equal the exporter may have made several one.
+  if (tellsLiterals &&
+      (slot == Slot::Operand || slot == Slot::Parameter ||
+       slot == Slot::Piece) &&
+      isLiteral(from.name) && !isNumber && !areEqual(array)) {
+    refuse("a literal of the source, in");
+    state.seen = true;
+    return;
+  }
   switch (slot) {
   case Slot::None:
     if (!state.trainable && state.group == "parameter" && !state.seen)
@@ -434,7 +465,7 @@ llvm::StringMap<Trainability> mlir::dist::graph::findTrainable(
       result[entry.getKey()].why = "in no parameter slot";
   Classifier classifier(initializers, result);
   if (model.producer_name() == "tf2onnx")
-    classifier.tellPreprocessing(model.graph());
+    classifier.tellConstants(model.graph());
   forEachNode(model.graph(),
               [&](const onnx::NodeProto &node) { classifier.visit(node); });
   return result;

@@ -52,14 +52,16 @@ def keras():
 
 
 def rescaled():
-    """As tf2onnx leaves a Rescaling layer by channels, a batch norm of the data, and a scale that is a variable."""
+    """As tf2onnx leaves a Rescaling layer by channels, a batch norm of the data, a variable, and tables."""
     return model(
         node("Mul", ["x", "r"], ["m"], "rescaling/mul"), node("Add", ["m", "o"], ["a"], "rescaling/add"),
         node("Transpose", ["a"], ["t"], "turned", perm=[1, 0]), node("Transpose", ["t"], ["b"], "back", perm=[1, 0]),
         node("Mul", ["b", "g"], ["c"], "bn/batchnorm/mul_1"), node("Add", ["b", "own/ReadVariableOp:0"], ["d"], "own/add"),
         node("Add", ["c", "d"], ["e"], "sum"), node("MatMul", ["e", "w"], ["f"], "dense/MatMul"),
-        node("Add", ["f", "v"], ["h"], "dense/BiasAdd"), node("Mul", ["h", "s"], ["y"], "scaled/mul"),
-        *(tensor(name, [2], [0.25 + i, 0.5]) for i, name in enumerate(("r", "o", "g", "own/ReadVariableOp:0", "v", "s"))),
+        node("Add", ["f", "v"], ["h"], "dense/BiasAdd"), node("Mul", ["h", "s"], ["i"], "scaled/mul"),
+        node("MatMul", ["i", "mel/Const_1:0"], ["j"], "mel/MatMul"), node("Add", ["j", "pos/add/y:0"], ["y"], "pos/add"),
+        tensor("mel/Const_1:0", [2, 2], [0.1, 0.3, 0.2, 0.4]),
+        *(tensor(name, [2], [0.25 + i, 0.5]) for i, name in enumerate(("r", "o", "g", "own/ReadVariableOp:0", "v", "s", "pos/add/y:0"))),
         tensor("w", [2, 2], [0.1, 0.2, 0.3, 0.4]), value(11, "x", ["n", 2]), value(12, "y", ["n", 2]), producer="tf2onnx")
 
 
