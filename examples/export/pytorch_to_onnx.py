@@ -12,10 +12,12 @@ torch.onnx.export writes models for inference unless told otherwise, makes one
 initializer of all that are equal (every zero bias of a new model), and transposes
 and renames weights. Here batch norm and dropout stay nodes, which dist-run trains
 as such, and each parameter is an initializer of its own under its name. Buffers and
-parameters that need no gradient are constants.
+parameters that need no gradient are constants. A path that each example drops
+(DropPath, StochasticDepth) is Dropout of a one an example.
 DIM,DIM,... is an example input's shape; its first dim is the batch. Needs torch
 and onnx; with onnxruntime the file is compared with the module.
 """
+import contextlib
 import importlib.util
 import io
 import sys
@@ -39,8 +41,8 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
     training = module.training
     module.eval()
     with torch.no_grad():
-        wanted = module(*inputs)
-    wanted = [y.numpy() for y in (wanted if isinstance(wanted, (tuple, list)) else [wanted])]
+        wanted, again = [[y.numpy() for y in (ys if isinstance(ys, (tuple, list)) else [ys])] for ys in (module(*inputs), module(*inputs))]
+    draws = not all(np.array_equal(a, b, equal_nan=True) for a, b in zip(wanted, again))
     output_names = output_names or [f"y{i}" if len(wanted) > 1 else "y" for i in range(len(wanted))]
     if "batch" in {axis for axes in dynamic_axes.values() for axis in axes.values()}:
         dynamic_axes = {**{name: {0: "batch"} for name in output_names}, **dynamic_axes}
@@ -59,7 +61,7 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
                 own[name] = value.detach().clone()
                 value.data.copy_(torch.from_numpy(stamps.stamp(name, own[name].numpy())))
         file = io.BytesIO()
-        with warnings.catch_warnings():
+        with warnings.catch_warnings(), paths_by_dropout(module):
             warnings.simplefilter("ignore")
             # The exporter by tracing: the other one has no mode for training.
             torch.onnx.export(module, tuple(inputs), file, dynamo=False, training=torch.onnx.TrainingMode.PRESERVE,
@@ -75,6 +77,8 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
     if lost:
         print(f"not in the file, since the outputs do not depend on them: {', '.join(lost)}")
     let_dropout_follow(proto)
+    if not draws:
+        refuse_draws(proto)
     keep_constant(proto, stamps.made)
     frozen = [name for name, value in module.named_parameters() if not value.requires_grad]
     if frozen:
@@ -84,9 +88,44 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
         print(f"warning: the row at padding_idx is trained as any other, for which ONNX has no word: {', '.join(padded)}")
     proto.producer_name = "pytorch_to_onnx"
     onnx.checker.check_model(proto, full_check=True)
-    compare(proto, [x.numpy() for x in inputs], wanted)
+    if draws:
+        print("the module draws random numbers in prediction, too: the file was not compared with it")
+    else:
+        compare(proto, [x.numpy() for x in inputs], wanted)
     onnx.save(proto, path)
     print(f"{path}: {len(proto.graph.initializer)} initializers, {len(proto.graph.node)} nodes")
+
+
+@contextlib.contextmanager
+def paths_by_dropout(module):
+    """What these modules draw would be drawn in prediction, too: a file has no word for what only training does but Dropout."""
+    changed = []
+
+    def make_forward(part, rate, by_example):
+        def forward(x):
+            ones = torch.ones((x.shape[0] if by_example else 1, *[1] * (x.ndim - 1)), dtype=x.dtype)
+            return x * torch.nn.functional.dropout(ones, rate, part.training)
+        return forward
+
+    for part in module.modules():
+        kind = type(part).__name__
+        rate = getattr(part, "p" if kind == "StochasticDepth" else "drop_prob", None)
+        if (kind.endswith("DropPath") or kind == "StochasticDepth") and rate and getattr(part, "scale_by_keep", True):
+            part.forward = make_forward(part, float(rate), getattr(part, "mode", "row") == "row")
+            changed.append(part)
+    try:
+        yield
+    finally:
+        for part in changed:
+            del part.forward
+
+
+def refuse_draws(proto):
+    draws = [node.name for node in proto.graph.node
+             if node.op_type in ("Bernoulli", "Multinomial", "RandomNormal", "RandomNormalLike", "RandomUniform", "RandomUniformLike")]
+    if draws:
+        raise SystemExit(f"error: the module draws random numbers in training by its own code (node '{draws[0]}'), which the file would "
+                         "do in prediction, too; let it use torch.nn.Dropout, or set the rate to 0")
 
 
 def let_dropout_follow(proto):

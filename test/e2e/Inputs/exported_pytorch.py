@@ -51,6 +51,25 @@ class Told(nn.Module):
         return self.last(torch.tanh(self.norm(x) * torch.sigmoid(self.gain))) * self.scale.exp()
 
 
+class DropPath(nn.Module):
+    """As timm and transformers have it: each example drops its path."""
+
+    def __init__(self, rate):
+        super().__init__()
+        self.drop_prob = rate
+
+    def forward(self, x):
+        if not self.training or self.drop_prob == 0:
+            return x
+        keep = 1 - self.drop_prob
+        return x * x.new_empty((x.shape[0], *[1] * (x.ndim - 1))).bernoulli_(keep).div_(keep)
+
+
+class Noise(nn.Module):
+    def forward(self, x):
+        return x + torch.rand_like(x) if self.training else x
+
+
 def train(model, name):
     for part in model.modules():
         if isinstance(part, (nn.Linear, nn.Conv2d)):
@@ -74,3 +93,8 @@ y = torch.from_numpy(idx("train-labels-idx1-ubyte.gz").astype(np.int64))
 train(net(), "model")
 train(Told(), "told")
 export(net(nn.Dropout(0.5)), example, os.path.join(folder, "dropout.onnx"))
+export(net(DropPath(0.25)), example, os.path.join(folder, "path.onnx"))
+try:
+    export(net(Noise()), example, os.path.join(folder, "noise.onnx"))
+except SystemExit as error:
+    print(error)
