@@ -42,6 +42,9 @@ int main(int argc, char **argv) try {
   TensorView labels = view(examples.labels.data(), {examples.count});
   cluster.addDataset(
       "examples", [&](int) { return WorkerData{{images, labels}, false, 7}; });
+  cluster.addDataset("missing", [](int worker) -> WorkerData {
+    throw std::runtime_error("there is no file " + std::to_string(worker));
+  });
   // How sure the model is of the first example's label.
   cluster.addFunction("first_score", [&](const Call &call) {
     TensorView first = view(examples.images.data(), {1, 64});
@@ -62,6 +65,12 @@ int main(int argc, char **argv) try {
               steps.front().fetch().loss, steps.back().fetch().loss);
   std::printf("score: %s\n", cluster.schedule("first_score").bytes().c_str());
   RemoteValue failing = cluster.schedule("fail", "the chief");
+  try {
+    cluster.join();
+  } catch (const Error &error) {
+    std::printf("join: %s\n", error.what());
+  }
+  cluster.scheduleStep("missing");
   try {
     cluster.join();
   } catch (const Error &error) {

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/cluster/capi/served_app.h"
 #include "runtime/capi/training.h"
+#include "runtime/core/one_line.h"
 #include "runtime/core/package_files.h"
 #include "runtime/parameter_server/session_shard.h"
 
@@ -107,7 +108,9 @@ Status dist_cluster_t::makeData(const Dataset &of,
   if (int code = of.make(of.data, worker, &made))
     return Status::error(StatusCode::InvalidInput, "a worker has no dataset",
                          joined->cast.names[joined->mail->rank()],
-                         "its function gave " + std::to_string(code));
+                         made.why
+                             ? onOneLine(made.why)
+                             : "its function gave " + std::to_string(code));
   if (made.num_columns < 0 || (made.num_columns > 0 && !made.columns))
     return badArgument("a dataset needs columns");
   if (!made.keep_order)

@@ -137,12 +137,15 @@ typedef struct dist_worker_data_t {
   int32_t keep_order;
   uint64_t seed;
   int32_t drop_remainder;
+  /* Why there is none, for the closure's error; NULL: nothing is said. */
+  const char *why;
 } dist_worker_data_t;
-#define DIST_WORKER_DATA_INIT {sizeof(dist_worker_data_t), NULL, 0, 0, 0, 0}
+#define DIST_WORKER_DATA_INIT                                                  \
+  {sizeof(dist_worker_data_t), NULL, 0, 0, 0, 0, NULL}
 
 /* Makes the dataset of a worker, which calls it when a closure asks for it
    first. What `out` points to stays as it is until dist_cluster_close. Not 0:
-   it cannot, and the closure fails. */
+   it cannot, and the closure fails: `out->why` may say why. */
 typedef int (*dist_dataset_fn)(void *data, int32_t worker,
                                dist_worker_data_t *out);
 /* One dataset a worker, each its own iterator

@@ -158,14 +158,22 @@ private:
     std::function<WorkerData(int)> make;
     WorkerData made; // what the library reads
     std::vector<dist_tensor_t> columns;
+    std::string why; // none were made
   };
   static int makeData(void *given, int32_t worker, dist_worker_data_t *out) {
     auto &data = *static_cast<Data *>(given);
+    // No exception may pass through the library.
     try {
       data.made = data.make(worker);
       data.columns = rawTensors(data.made.columns);
+    } catch (const std::exception &error) {
+      data.why = error.what();
+      // An older library's has no place for it.
+      if (out->struct_size >= sizeof *out)
+        out->why = data.why.c_str();
+      return 1;
     } catch (...) {
-      return 1; // no exception may pass through the library
+      return 1;
     }
     out->columns = data.columns.data();
     out->num_columns = int32_t(data.columns.size());
