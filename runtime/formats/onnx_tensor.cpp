@@ -303,7 +303,8 @@ Status dist::parseOnnxTensor(std::string_view bytes, const std::string &where,
                              std::string *name, HostArray *out) {
   onnx::TensorProto tensor;
   if (!parseMessage(bytes, &tensor) || tensor.data_type() == 0)
-    return invalid("cannot read a tensor", where, "no ONNX TensorProto");
+    return invalid("cannot read a tensor", where,
+                   "it is no NumPy array (.npy) and no ONNX TensorProto (.pb)");
   if (name)
     *name = tensor.name();
   return takeOnnxTensor(tensor, nullptr, where, out);

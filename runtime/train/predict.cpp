@@ -52,11 +52,21 @@ Status predict(Session &session,
   std::vector<TensorView> inputs;
   std::vector<HostArray> converted;
   std::string names;
+  for (const Binding &binding : entry->arguments())
+    if (binding.role() == Binding::INPUT)
+      names += (names.empty() ? "" : ", ") + binding.name();
+  // Before one is missed: a name may be misspelt.
+  for (auto &[name, array] : given)
+    if (std::none_of(entry->arguments().begin(), entry->arguments().end(),
+                     [&, &name = name](const Binding &binding) {
+                       return binding.role() == Binding::INPUT &&
+                              binding.name() == name;
+                     }))
+      return unfit(name, "the model has no such input, it has " + names);
   for (const Binding &binding : entry->arguments()) {
     if (binding.role() != Binding::INPUT)
       continue;
     const std::string &name = binding.name();
-    names += (names.empty() ? "" : ", ") + name;
     auto it = std::find_if(given.begin(), given.end(),
                            [&](auto &pair) { return pair.first == name; });
     if (it == given.end())
@@ -78,13 +88,6 @@ Status predict(Session &session,
     inputs.push_back(array.view());
     converted.push_back(std::move(array));
   }
-  for (auto &[name, array] : given)
-    if (std::none_of(entry->arguments().begin(), entry->arguments().end(),
-                     [&, &name = name](const Binding &binding) {
-                       return binding.role() == Binding::INPUT &&
-                              binding.name() == name;
-                     }))
-      return unfit(name, "the model has no such input, it has " + names);
   std::vector<Tensor> values;
   DIST_RETURN_IF_ERROR(predictExamples(session, inputs, &values));
   outputs->clear();

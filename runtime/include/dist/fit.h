@@ -74,7 +74,8 @@ typedef struct dist_fit_options_t {
    as dist-run converts it. `validation` has as many, or is NULL. Data are not
    copied and stay as they are until this returns. `options` may be NULL.
    `out_step`, which may be NULL, gets the number of steps that are done, of
-   earlier runs too. */
+   earlier runs too. Where the last state cannot be saved, as on a full disk,
+   that is the error, and the variables are those of the run's end. */
 DIST_API dist_status_t *
 dist_session_fit(dist_session_t *session, const dist_tensor_t *columns,
                  int32_t num_columns, const dist_tensor_t *validation,
