@@ -185,14 +185,15 @@ def export(model, path, opset=17):
         raise SystemExit("error: a subclassed model does not say its inputs; export keras.Model(x, model(x)) "
                          "with x = keras.Input(SHAPE)")
     inputs = [make_example([2 if d is None else d for d in x.shape], x.dtype) for x in model.inputs]
-    wanted = [np.asarray(y) for y in tf.nest.flatten(model(inputs[0] if len(inputs) == 1 else inputs, training=False))]
+    call = make_call(model)
+    wanted = [np.asarray(y) for y in tf.nest.flatten(call(*inputs))]
     stamps, markers = Stamps(), Markers()
     trained = {id(weight) for weight in model.trainable_weights}
     own = [w.numpy() for w in model.weights]
     signature = [tf.TensorSpec([None, *x.shape[1:]], x.dtype, name=x.name) for x in model.inputs]
 
     def convert_by(unrolled):
-        function = tf.function(lambda *x: model(x[0] if len(x) == 1 else list(x), training=False), input_signature=signature)
+        function = tf.function(call, input_signature=signature)
         with layers_for_export(model, markers, unrolled):
             return convert(function, signature, opset)
     try:
@@ -207,6 +208,7 @@ def export(model, path, opset=17):
         for weight, value in zip(model.weights, own):
             weight.assign(value)
     refuse_unknown(proto)
+    name_outputs(model, proto)
     lost = stamps.restore(proto)
     normal = {w.path for layer in markers.layers for w in layer.weights}
     keep_constant(proto, stamps.made | replace_markers(proto, markers))
@@ -224,6 +226,33 @@ def export(model, path, opset=17):
     dropped = list(list_lost(model))
     if dropped:
         print(f"warning: not in the file, which trains without: {', '.join(dropped)}")
+
+
+def make_call(model):
+    """The model as a function of its inputs one by one, which it may take as a dict."""
+    given = getattr(getattr(model, "_functional", None) or model, "_inputs_struct", None)
+
+    def call(*x):
+        return model(keras.tree.pack_sequence_as(given, list(x)) if given is not None else x[0] if len(x) == 1 else list(x),
+                     training=False)
+    return call
+
+
+def name_outputs(model, proto):
+    """Several outputs are told apart by the model's names of them, for losses and metrics."""
+    given = getattr(model, "_outputs_struct", None)
+    names = sorted(given) if isinstance(given, dict) else list(getattr(model, "output_names", []))
+    taken = {name for node in proto.graph.node for name in [*node.input, *node.output]}
+    outputs = [output.name for output in proto.graph.output]
+    if not 1 < len(outputs) == len(set(names) - taken) == len(set(outputs)):
+        return
+    for output, name in zip(proto.graph.output, names):
+        for node in proto.graph.node:
+            for values in (node.input, node.output):
+                for i, value in enumerate(values):
+                    if value == output.name:
+                        values[i] = name
+        output.name = name
 
 
 def make_example(shape, dtype):

@@ -3,8 +3,8 @@
 FOLDER/model.onnx is what examples/export/keras_to_onnx.py makes of it,
 FOLDER/model.jsonl the losses of 40 steps on the repository's digits. The same of
 FOLDER/layers.onnx, of layers whose weights an exporter puts together, splits, reads
-more than once or takes for others. FOLDER/dropout.onnx is not trained: it draws
-numbers of its own.
+more than once or takes for others. Not trained are FOLDER/dropout.onnx, which draws
+numbers of its own, and FOLDER/several.onnx, of several inputs and outputs.
 """
 import json
 import os
@@ -43,6 +43,13 @@ def layers():
     return keras.Model(image, L.Dense(10, activation="softmax")(L.Dense(24, activation="gelu")(L.SpatialDropout1D(0.0)(x[:, None])[:, 0])))
 
 
+def several():
+    """Inputs and outputs in dicts, whose order is not that of their names."""
+    given = {name: keras.Input((4,), name=name) for name in ("width", "height")}
+    return keras.Model(given, {"size": L.Dense(2)(L.Subtract()([given["width"], given["height"]])),
+                               "kind": L.Dense(3)(given["height"])})
+
+
 def train(model, name, optimizer):
     export(model, os.path.join(folder, name + ".onnx"))
     model.compile(optimizer=optimizer, loss="sparse_categorical_crossentropy")
@@ -58,4 +65,5 @@ x = idx("train-images-idx3-ubyte.gz")[..., None].astype(np.float32) / 16
 y = idx("train-labels-idx1-ubyte.gz").astype(np.int64)
 train(net(), "model", keras.optimizers.Adam(1e-3))
 train(layers(), "layers", keras.optimizers.SGD(0.05, momentum=0.9))
+export(several(), os.path.join(folder, "several.onnx"))
 export(net(L.Dropout(0.5)), os.path.join(folder, "dropout.onnx"))
