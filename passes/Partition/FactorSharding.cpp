@@ -66,8 +66,9 @@ bool mlir::dist::projectToFactors(ArrayRef<AxisList> dims,
     int64_t parts = 1;
     for (StringAttr axis : axes) {
       int64_t size = mesh.getAxisSize(axis);
-      // An axis of one rank splits nothing, and could stand anywhere.
-      if (size == 1)
+      // An axis of one rank splits nothing, and could stand anywhere; one that
+      // the mesh has not is another mesh's, of microbatches.
+      if (size <= 1)
         continue;
       // A factor that is used up passes on to the next, minor one.
       while (next + 1 < dimFactors.size() &&
@@ -96,6 +97,8 @@ mlir::dist::findPartToCut(ArrayRef<AxisList> dims, const TensorFactors &tensor,
     int64_t parts = 1;
     for (StringAttr axis : axes) {
       int64_t size = mesh.getAxisSize(axis);
+      if (size <= 1)
+        continue;
       while (next + 1 < factors.size() &&
              parts == rule.factors[factors[next]].size) {
         ++next;

@@ -351,6 +351,14 @@ void SequenceParallelPass::runOnOperation() {
   if (failed(axes))
     return signalPassFailure();
   axisName = axes->front();
+  if (module
+          .walk([](CollectiveOpInterface op) {
+            op->emitError() << "dist-sequence-parallel: expected a module "
+                               "before dist-partition, but got a collective";
+            return WalkResult::interrupt();
+          })
+          .wasInterrupted())
+    return signalPassFailure();
   VariableTable table(module);
   SmallVector<Boundaries> all;
   bool hasNorm = false;

@@ -273,8 +273,10 @@ int64_t MeshOp::getAxisSize(StringRef name) {
 
 int64_t MeshOp::getGroupSize(ArrayRef<StringAttr> axes) {
   int64_t size = 1;
+  // One that the mesh has not is another mesh's, of microbatches: its parts are
+  // none of these ranks'.
   for (StringAttr axis : axes)
-    size *= getAxisSize(axis);
+    size *= std::max<int64_t>(getAxisSize(axis), 1);
   return size;
 }
 

@@ -11,6 +11,9 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxModel.h"
+#include "runtime/formats/convert.h"
+#include "runtime/formats/onnx_tensor.h"
+#include "llvm/ADT/StringSet.h"
 #include <optional>
 
 using namespace mlir;
@@ -48,6 +51,69 @@ static StringRef getRewrites(const onnx::NodeProto &node) {
   return "";
 }
 
+/// Whether PyTorch's exporter notes that the node is a detach of the source.
+static bool isDetach(const onnx::NodeProto &node) {
+  return node.op_type() == "Identity" &&
+         llvm::any_of(node.metadata_props(),
+                      [](const onnx::StringStringEntryProto &entry) {
+                        return entry.key() == "pkg.torch.onnx.fx_node" &&
+                               StringRef(entry.value()).contains("aten.detach");
+                      });
+}
+
+/// Whether what the node gives has no derivative, whatever it reads.
+static bool givesNumbers(const onnx::NodeProto &node) {
+  static constexpr const char *known[] = {
+      "ArgMax", "ArgMin", "Shape",   "Size",        "NonZero",
+      "Equal",  "Less",   "Greater", "LessOrEqual", "GreaterOrEqual",
+      "Not",    "And",    "Or",      "IsNaN",       "IsInf",
+      "Sign",   "Floor",  "Ceil",    "Round"};
+  if (node.op_type() != "Cast")
+    return llvm::is_contained(known, StringRef(node.op_type()));
+  return llvm::none_of(
+      node.attribute(), [](const onnx::AttributeProto &attribute) {
+        return attribute.name() == "to" &&
+               ::dist::isFloat(::dist::fromOnnxType(int(attribute.i())));
+      });
+}
+
+namespace {
+/// Nodes that a source stopped gradients at, and values that it replaced
+/// without their gradients.
+struct Detached {
+  explicit Detached(const onnx::GraphProto &graph,
+                    llvm::function_ref<bool(StringRef)> isParameter);
+  std::vector<std::string> stops, replaced;
+};
+} // namespace
+
+Detached::Detached(const onnx::GraphProto &graph,
+                   llvm::function_ref<bool(StringRef)> isParameter) {
+  llvm::StringSet<> trained;
+  llvm::StringMap<const onnx::NodeProto *> makers;
+  auto isTrained = [&](const std::string &name) {
+    return trained.contains(name) || isParameter(name);
+  };
+  for (const onnx::NodeProto &node : graph.node()) {
+    for (const std::string &output : node.output())
+      makers[output] = &node;
+    if (givesNumbers(node) || llvm::none_of(node.input(), isTrained))
+      continue;
+    for (const std::string &output : node.output())
+      trained.insert(output);
+    if (isDetach(node))
+      stops.push_back(labelOf(node));
+    // z + (q - z), which is q: nobody adds and subtracts for that alone.
+    if (node.op_type() == "Add" && node.input_size() == 2)
+      for (int i : {0, 1}) {
+        const onnx::NodeProto *sub = makers.lookup(node.input(i));
+        if (sub && sub->op_type() == "Sub" && sub->input_size() == 2 &&
+            sub->input(1) == node.input(1 - i) && isTrained(sub->input(1)))
+          replaced.push_back(labelOf(node));
+      }
+  }
+}
+
 void OnnxModel::adviseOnExport() {
   if (source.hasOnlyWeights())
     return;
@@ -70,6 +136,19 @@ void OnnxModel::adviseOnExport() {
     auto it = trainability.find(name);
     return it != trainability.end() && it->second.trainable;
   };
+  Detached detached(graph, isParameter);
+  if (!detached.stops.empty())
+    notes.push_back(listNames(detached.stops) +
+                    (detached.stops.size() > 1 ? " are" : " is") +
+                    " detached in the source, for which ONNX has no word: "
+                    "gradients go through here, and train what is before; "
+                    "--freeze REGEX stops what nothing else trains");
+  if (!detached.replaced.empty())
+    notes.push_back(listNames(detached.replaced) +
+                    (detached.replaced.size() > 1 ? " add" : " adds") +
+                    " what was subtracted before: where the source detaches "
+                    "the difference (a straight-through estimator), ONNX has "
+                    "no word for it, and the gradient goes the other way here");
   std::vector<std::string> folded, stripped;
   // Products of one kind make a chain: those with a bias, and those without.
   struct Chain {

@@ -180,7 +180,26 @@ def weights():
         value(11, "x", ["n", 4]), value(12, "y", ["n", 4]))
 
 
+def quantized(detach):
+    """Codes of a table in the place of what is nearest to them: z + (q - z).detach(). `detach`: the node is there, as
+    without optimization. What numbers alone come of, and what nothing trained leads to, is no matter."""
+    noted = [("pkg.torch.onnx.fx_node", "%d : [num_users=1] = call_function[target=torch.ops.aten.detach.default](args = (%s,), kwargs = {})")]
+    return model(
+        node("Identity", ["x"], ["same"], "data", notes=noted),
+        node("MatMul", ["same", "e"], ["z"], "encode"), node("ArgMax", ["z"], ["at"], "nearest", axis=1, keepdims=0),
+        node("Identity", ["at"], ["codes"], "numbers", notes=noted),
+        node("Gather", ["table", "codes"], ["q"], "look"), node("Sub", ["q", "z"], ["d"], "apart"),
+        *([node("Identity", ["d"], ["s"], "stop", notes=noted)] if detach else []),
+        node("Add", ["z", "s" if detach else "d"], ["p"], "through"), node("MatMul", ["p", "w"], ["y"], "decode"),
+        tensor("e", [3, 4], [(7 * j % 11 - 5) / 10 for j in range(12)]),
+        tensor("table", [4, 4], [(5 * j % 13 - 6) / 10 for j in range(16)]),
+        tensor("w", [4, 2], [(3 * j % 7 - 3) / 10 for j in range(8)]),
+        value(11, "x", ["n", 3]), value(12, "y", ["n", 2]), producer="pytorch")
+
+
 MODELS = {
+    "detached": lambda: quantized(True),
+    "straight-through": lambda: quantized(False),
     "weights": weights,
     "told": lambda: write(True),
     "silent": lambda: write(False),

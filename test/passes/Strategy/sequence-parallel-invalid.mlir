@@ -3,7 +3,9 @@
 // RUN: not dist-opt %s --pass-pipeline="builtin.module(dist-create-mesh{axes=model:2},dist-tensor-split,dist-propagate-sharding{close=false},dist-sequence-parallel)" 2>&1 | FileCheck %s --check-prefix=NONE
 // RUN: not dist-opt %s --pass-pipeline="builtin.module(dist-create-mesh{axes=model:4},dist-tensor-split{rules=w1=1:model,w2=0:model,w3=1:model},dist-propagate-sharding{close=false},dist-sequence-parallel{strict-divisibility})" 2>&1 | FileCheck %s --check-prefix=STRICT
 // RUN: sed s/2x6/2x3/g %s | not dist-opt - --pass-pipeline="builtin.module(dist-create-mesh{axes=model:8},dist-tensor-split{rules=w1=1:model,w2=0:model,w3=1:model},dist-propagate-sharding{close=false},dist-sequence-parallel)" 2>&1 | FileCheck %s --check-prefix=WASTE
+// RUN: echo 'dist.mesh @mesh ["model"=2] func.func @predict(%x: tensor<4xf32>) -> tensor<4xf32> { %0 = dist.all_reduce %x over @mesh ["model"] {reason = "sum", origin = "f"} : (tensor<4xf32>) -> tensor<4xf32> return %0 : tensor<4xf32> }' | not dist-opt - --dist-sequence-parallel 2>&1 | FileCheck %s --check-prefix=LOCAL
 
+// LOCAL: dist-sequence-parallel: expected a module before dist-partition, but got a collective
 // MESH: dist-sequence-parallel: expected a module with a mesh
 // AXIS: 'dist.mesh' op has no axis 'rows', which dist-sequence-parallel asks for
 // NONE: sequence-parallel: expected norms between contractions whose weights are split over 'model', but found none; leave it out, or split the weights of layers that a norm follows (--split-preset transformer)
