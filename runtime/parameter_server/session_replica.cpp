@@ -21,6 +21,12 @@ Status SessionReplica::create(Session &session, const Layout &layout,
   BatchPlan plan = entries.plan(session.manifest());
   plan.shuffle = options.shuffle;
   plan.dropRemainder = options.dropRemainder;
+  if (data && BatchStream::batchesPerPass(data->examples(), plan) == 0)
+    return Status::error(
+        StatusCode::InvalidInput, "no full batch", "a worker's dataset",
+        "it has " + std::to_string(data->examples()) + " examples, a batch " +
+            std::to_string(plan.batch),
+        "give it more, or let it keep what does not fill a batch");
   out->reset(new SessionReplica(session, layout, options));
   if (data)
     (*out)->batches.emplace(*data, plan);

@@ -78,6 +78,25 @@ TEST_F(SessionReplicaTest, ClosuresCountFromWhatThePackageHas) {
   EXPECT_EQ(reinterpret_cast<const int64_t *>(value.data.data())[0], 30);
 }
 
+/// Data without a full batch have none where remainders are dropped.
+TEST_F(SessionReplicaTest, NoFullBatchIsAnError) {
+  FakeSession session{4, 4, /*accumulate=*/2};
+  Layout layout;
+  layout.manifest = session.manifest();
+  std::unique_ptr<Dataset> few = data(session, 3);
+  ReplicaOptions options;
+  std::unique_ptr<SessionReplica> replica;
+  EXPECT_TRUE(
+      SessionReplica::create(session, layout, few.get(), options, &replica)
+          .ok());
+  options.dropRemainder = true;
+  EXPECT_EQ(
+      SessionReplica::create(session, layout, few.get(), options, &replica)
+          .message(),
+      "no full batch (a worker's dataset): it has 3 examples, a batch 4; "
+      "give it more, or let it keep what does not fill a batch");
+}
+
 /// A worker's dataset is its own, and the numbers of its batches are the same
 /// on all workers: they are not what it draws by.
 TEST_F(SessionReplicaTest, AnAppsStepDrawsByItsClosureToo) {
