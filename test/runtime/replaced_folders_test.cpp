@@ -65,7 +65,8 @@ TEST_F(FilesTest, AFolderThatIsNotGoodGivesWayToTheOneOffered) {
 // Two runs that end at once, and write their models to one name.
 TEST_F(FilesTest, OfFoldersThatReplaceOneAtOnceNoneFails) {
   constexpr int kRounds = 100, kThreads = 4;
-  std::atomic<int> failed{0}, missing{0};
+  std::atomic<int> failed{0};
+  int missing = 0;
   for (int round = 0; round < kRounds; ++round) {
     const std::string name = std::to_string(round), to = folder / ("to" + name);
     std::atomic<int> ready{0};
@@ -77,10 +78,10 @@ TEST_F(FilesTest, OfFoldersThatReplaceOneAtOnceNoneFails) {
         for (++ready; ready < kThreads;)
           std::this_thread::yield();
         failed += !replaceFolder(folder / from, to).ok();
-        missing += contents(to + "/file") != "good";
       });
     for (std::thread &thread : threads)
       thread.join();
+    missing += contents(to + "/file") != "good";
   }
   EXPECT_EQ(failed, 0);
   EXPECT_EQ(missing, 0);
