@@ -281,7 +281,8 @@ dist_status_t *dist_cluster_schedule_step(dist_cluster_t *cluster,
     if (!dataset || !cluster->datasets.count(dataset))
       return badArgument("no dataset of this name is registered",
                          dataset ? dataset : "");
-    return cluster->schedule(ps::packStep(dataset), /*isStep=*/true, out_value);
+    return cluster->joined->explain(
+        cluster->schedule(ps::packStep(dataset), /*isStep=*/true, out_value));
   });
 }
 
@@ -297,8 +298,9 @@ dist_status_t *dist_cluster_schedule(dist_cluster_t *cluster,
       return badArgument("no function of this name is registered",
                          function ? function : "");
     DIST_RETURN_IF_ERROR(checkBytes(argument, argument_bytes, function));
-    return cluster->schedule(ps::packCall(function, argument, argument_bytes),
-                             /*isStep=*/false, out_value);
+    return cluster->joined->explain(
+        cluster->schedule(ps::packCall(function, argument, argument_bytes),
+                          /*isStep=*/false, out_value));
   });
 }
 
@@ -307,7 +309,7 @@ dist_status_t *dist_cluster_join(dist_cluster_t *cluster) {
     DIST_RETURN_IF_ERROR(checkChief(cluster));
     Status status = cluster->queue->join();
     Status taken = cluster->takeMetrics();
-    return status.ok() ? taken : status;
+    return cluster->joined->explain(status.ok() ? taken : status);
   });
 }
 
@@ -320,7 +322,7 @@ dist_status_t *dist_cluster_done(dist_cluster_t *cluster, int32_t *out_done) {
     Status status = cluster->queue->isDone(&isDone);
     *out_done = isDone;
     Status taken = cluster->takeMetrics();
-    return status.ok() ? taken : status;
+    return cluster->joined->explain(status.ok() ? taken : status);
   });
 }
 
