@@ -15,6 +15,7 @@ using namespace mlir;
 using namespace mlir::dist::graph;
 
 static constexpr double kEpsilon = 1e-7;
+static constexpr StringRef kSmoothing = "label-smoothing";
 
 static int64_t getLastDim(Value value) {
   return cast<RankedTensorType>(value.getType()).getRank() - 1;
@@ -24,17 +25,36 @@ static Value clipProbability(GraphBuilder &g, Value p) {
   return g.min(g.max(p, g.like(p, kEpsilon)), g.like(p, 1 - kEpsilon));
 }
 
+/// (1 - s) y + s `mean`: the label is so likely, and the rest is spread.
+static Value smoothLabel(GraphBuilder &g, Value label, const TrainingSpec &spec,
+                         double mean) {
+  double smoothing = spec.get(kSmoothing);
+  if (smoothing == 0)
+    return label;
+  return g.add(g.mul(label, 1 - smoothing), smoothing * mean);
+}
+
 static Value buildSparseCrossEntropy(GraphBuilder &g, const LossInputs &in,
-                                     const TrainingSpec &) {
+                                     const TrainingSpec &spec) {
   // From probabilities Keras takes log(p) for the logits, and so normalizes.
   Value logits =
       in.logits ? in.logits : g.log(clipProbability(g, in.prediction));
-  return g.make<CrossEntropyOp>(logits, in.label);
+  Value loss = g.make<CrossEntropyOp>(logits, in.label);
+  double smoothing = spec.get(kSmoothing);
+  if (smoothing == 0)
+    return loss;
+  int64_t last = getLastDim(logits);
+  double classes = cast<RankedTensorType>(logits.getType()).getShape().back();
+  Value all = g.sum(g.make<LogSoftmaxOp>(logits, uint64_t(last)), {last});
+  return g.sub(g.mul(loss, 1 - smoothing), g.mul(all, smoothing / classes));
 }
 
 static Value buildCrossEntropy(GraphBuilder &g, const LossInputs &in,
-                               const TrainingSpec &) {
+                               const TrainingSpec &spec) {
   int64_t last = getLastDim(in.prediction);
+  double classes =
+      cast<RankedTensorType>(in.prediction.getType()).getShape().back();
+  Value label = smoothLabel(g, in.label, spec, 1 / classes);
   Value logProbability;
   if (in.logits) {
     logProbability = g.make<LogSoftmaxOp>(in.logits, uint64_t(last));
@@ -44,11 +64,12 @@ static Value buildCrossEntropy(GraphBuilder &g, const LossInputs &in,
     p = g.div(p, g.broadcastOver(g.sum(p, {last}), shape, {last}));
     logProbability = g.log(clipProbability(g, p));
   }
-  return g.neg(g.sum(g.mul(in.label, logProbability), {last}));
+  return g.neg(g.sum(g.mul(label, logProbability), {last}));
 }
 
 static Value buildBinaryCrossEntropy(GraphBuilder &g, const LossInputs &in,
-                                     const TrainingSpec &) {
+                                     const TrainingSpec &spec) {
+  Value label = smoothLabel(g, in.label, spec, 0.5);
   if (Value x = in.logits) {
     // max(x, 0) - x y + log(1 + exp(-|x|)), which overflows for no x; from one
     // side at 0, where relu and abs would have no derivative, and the whole has
@@ -56,12 +77,12 @@ static Value buildBinaryCrossEntropy(GraphBuilder &g, const LossInputs &in,
     Value zero = g.like(x, 0);
     Value isRight = g.compare(ComparePredicate::GE, x, zero);
     Value tail = g.make<Log1pOp>(g.exp(g.select(isRight, g.neg(x), x)));
-    return g.add(g.sub(g.select(isRight, x, zero), g.mul(x, in.label)), tail);
+    return g.add(g.sub(g.select(isRight, x, zero), g.mul(x, label)), tail);
   }
   Value p = clipProbability(g, in.prediction);
   Value one = g.like(p, 1);
-  Value positive = g.mul(in.label, g.log(p));
-  Value negative = g.mul(g.sub(one, in.label), g.log(g.sub(one, p)));
+  Value positive = g.mul(label, g.log(p));
+  Value negative = g.mul(g.sub(one, label), g.log(g.sub(one, p)));
   return g.neg(g.add(positive, negative));
 }
 
@@ -104,24 +125,26 @@ static constexpr StringRef kBackendSource =
 ArrayRef<Loss> mlir::dist::graph::getLosses() {
   static const Loss table[] = {
       {{"sparse-categorical-crossentropy",
-        {},
-        "-log(softmax(x))[y]; of probabilities: x = log(clip(p))",
+        {{kSmoothing, 0, 0, 1}},
+        "-log(softmax(x))[y]; of probabilities: x = log(clip(p)); smoothed by "
+        "s as PyTorch does: (1 - s) of it, and s of the mean over all classes",
         kBackendSource},
        FusedActivation::Softmax,
        true,
        buildSparseCrossEntropy},
       {{"categorical-crossentropy",
-        {},
+        {{kSmoothing, 0, 0, 1}},
         "-sum(y log(softmax(x))); of probabilities: -sum(y log(clip(p / "
-        "sum(p))))",
+        "sum(p)))); smoothed by s: y = (1 - s) y + s / classes",
         kBackendSource},
        FusedActivation::Softmax,
        false,
        buildCrossEntropy},
       {{"binary-crossentropy",
-        {},
+        {{kSmoothing, 0, 0, 1}},
         "max(x, 0) - x y + log(1 + exp(-|x|)); of probabilities: "
-        "-(y log(clip(p)) + (1 - y) log(1 - clip(p)))",
+        "-(y log(clip(p)) + (1 - y) log(1 - clip(p))); smoothed by s: "
+        "y = (1 - s) y + s / 2",
         kBackendSource},
        FusedActivation::Sigmoid,
        false,

@@ -14,7 +14,8 @@ const char *const kLossNames =
     "sparse-categorical-crossentropy (labels are numbers of classes), "
     "categorical-crossentropy, binary-crossentropy, mse, mae, huber, "
     "inner-product, or none: "
-    "the model's own output is the loss";
+    "the model's own output is the loss; crossentropies take "
+    ":label-smoothing=X, huber :delta=X";
 
 /// NAME,... without empty ones, of which there must be one.
 static Status parseNames(const char *option, const std::string &given,
