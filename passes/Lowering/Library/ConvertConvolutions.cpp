@@ -10,9 +10,20 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
+/// Whether a convolution is of one dim and has a filter a channel: told to the
+/// library as one of two, of which the last is of size 1 (`widened`), it may
+/// have a kernel made for such, several times as fast as its others.
+template <typename OpT> static bool mayWiden(OpT op, RankedTensorType filter) {
+  StringRef layout = op.getFilterLayout();
+  return layout.size() == 3 && int64_t(op.getGroups()) > 1 &&
+         filter.getDimSize(layout.find('O')) == int64_t(op.getGroups()) &&
+         filter.getDimSize(layout.find('I')) == 1;
+}
+
 /// The memory in the library's order of dims, N C spatial, from a layout
 /// string.
-static DictionaryAttr makeActivation(Value value, StringRef layout) {
+static DictionaryAttr makeActivation(Value value, StringRef layout,
+                                     bool widened) {
   RankedTensorType type = getTensorType(value);
   SmallVector<int64_t> strides = getRowMajorStrides(type.getShape());
   SmallVector<int64_t> dims, inOrder;
@@ -25,12 +36,16 @@ static DictionaryAttr makeActivation(Value value, StringRef layout) {
   push('C');
   for (size_t s = 0; s + 2 < layout.size(); ++s)
     push('0' + s);
+  if (widened) {
+    dims.push_back(1);
+    inOrder.push_back(inOrder.back());
+  }
   return makeMemory(type.getElementType(), dims, ArrayRef<int64_t>(inOrder));
 }
 
 /// [G,] O, I, spatial; without strides where the library is to choose.
 static DictionaryAttr makeFilter(Value value, StringRef layout, int64_t groups,
-                                 bool packed) {
+                                 bool packed, bool widened) {
   RankedTensorType type = getTensorType(value);
   SmallVector<int64_t> strides = getRowMajorStrides(type.getShape());
   SmallVector<int64_t> dims, inOrder;
@@ -46,17 +61,28 @@ static DictionaryAttr makeFilter(Value value, StringRef layout, int64_t groups,
     dims.push_back(type.getDimSize(index));
     inOrder.push_back(strides[index]);
   }
+  if (widened) {
+    dims.push_back(1);
+    inOrder.push_back(inOrder.back());
+  }
   if (packed)
     return makeMemory(type.getElementType(), dims, std::nullopt);
   return makeMemory(type.getElementType(), dims, ArrayRef<int64_t>(inOrder));
 }
 
 template <typename OpT>
-SmallVector<NamedAttribute> KernelConverter::getConvAttributes(OpT op) {
-  return {b.getNamedAttr("strides", op.getStridesAttr()),
-          b.getNamedAttr("pad_low", op.getPadLowAttr()),
-          b.getNamedAttr("pad_high", op.getPadHighAttr()),
-          b.getNamedAttr("dilations", op.getDilationsAttr()),
+SmallVector<NamedAttribute> KernelConverter::getConvAttributes(OpT op,
+                                                               bool widened) {
+  auto list = [&](StringRef name, ArrayRef<int64_t> sizes, int64_t last) {
+    SmallVector<int64_t> all(sizes);
+    if (widened)
+      all.push_back(last);
+    return b.getNamedAttr(name, b.getDenseI64ArrayAttr(all));
+  };
+  return {list("strides", op.getStrides(), 1),
+          list("pad_low", op.getPadLow(), 0),
+          list("pad_high", op.getPadHigh(), 0),
+          list("dilations", op.getDilations(), 1),
           b.getNamedAttr("groups", op.getGroupsAttr())};
 }
 
@@ -111,7 +137,17 @@ std::optional<KernelConverter::FilterKernel> KernelConverter::makeFilterKernel(
   }
   bool isReference = info->isReference();
   return FilterKernel{isReference ? markReference(kernel) : kernel, packedBytes,
-                      isReference};
+                      isReference,
+                      info->implementation.find("_dw") != std::string::npos};
+}
+
+/// `choose` widened where that gives a kernel made for a filter a channel.
+template <typename Choose>
+static auto chooseWidth(bool mayWiden, Choose choose) {
+  if (mayWiden)
+    if (auto choice = choose(/*widened=*/true); choice && choice->isDepthwise)
+      return choice;
+  return choose(/*widened=*/false);
 }
 
 void KernelConverter::convertConv(ConvOp op) {
@@ -133,26 +169,33 @@ void KernelConverter::convertConv(ConvOp op) {
     }
     b.setInsertionPoint(op);
   }
-  DictionaryAttr plain =
-      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
-  SmallVector<Attribute> memories{
-      makeActivation(op.getInput(), op.getInputLayout()), plain};
-  SmallVector<NamedAttribute> extra = getConvAttributes(op);
   SmallVector<Value> inputs{op.getInput(), op.getFilter()};
-  if (epilogue.bias) {
-    RankedTensorType type = getTensorType(epilogue.bias);
-    memories.push_back(makeMemory(type.getElementType(), type.getShape(),
-                                  ArrayRef<int64_t>{1}));
+  if (epilogue.bias)
     inputs.push_back(epilogue.bias);
-    extra.push_back(b.getNamedAttr("bias", b.getUnitAttr()));
-  }
-  if (epilogue.relu)
-    extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
-  memories.push_back(makeActivation(op.getResult(), layout));
-  auto choice = makeFilterKernel(
-      rt::LibraryKind::Conv, memories, 1,
-      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
-      extra);
+  DictionaryAttr plain;
+  auto choose = [&](bool widened) {
+    auto filter = [&](bool packed) {
+      return makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(),
+                        packed, widened);
+    };
+    plain = filter(/*packed=*/false);
+    SmallVector<Attribute> memories{
+        makeActivation(op.getInput(), op.getInputLayout(), widened), plain};
+    SmallVector<NamedAttribute> extra = getConvAttributes(op, widened);
+    if (epilogue.bias) {
+      RankedTensorType type = getTensorType(epilogue.bias);
+      memories.push_back(makeMemory(type.getElementType(), type.getShape(),
+                                    ArrayRef<int64_t>{1}));
+      extra.push_back(b.getNamedAttr("bias", b.getUnitAttr()));
+    }
+    if (epilogue.relu)
+      extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
+    memories.push_back(makeActivation(op.getResult(), layout, widened));
+    return makeFilterKernel(rt::LibraryKind::Conv, memories, 1,
+                            filter(/*packed=*/true), extra);
+  };
+  auto choice =
+      chooseWidth(mayWiden(op, getTensorType(op.getFilter())), choose);
   if ((!choice || choice->isReference) && widenIfNarrow(op))
     return convertConv(op);
   if (!choice)
@@ -179,14 +222,21 @@ void KernelConverter::convertInputGrad(ConvInputGradOp op) {
       return;
     }
   }
-  DictionaryAttr plain =
-      makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), false);
-  auto choice = makeFilterKernel(
-      rt::LibraryKind::ConvInputGrad,
-      {makeActivation(op.getGrad(), op.getOutputLayout()), plain,
-       makeActivation(op.getResult(), op.getInputLayout())},
-      1, makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(), true),
-      getConvAttributes(op));
+  DictionaryAttr plain;
+  auto choose = [&](bool widened) {
+    auto filter = [&](bool packed) {
+      return makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(),
+                        packed, widened);
+    };
+    plain = filter(/*packed=*/false);
+    return makeFilterKernel(
+        rt::LibraryKind::ConvInputGrad,
+        {makeActivation(op.getGrad(), op.getOutputLayout(), widened), plain,
+         makeActivation(op.getResult(), op.getInputLayout(), widened)},
+        1, filter(/*packed=*/true), getConvAttributes(op, widened));
+  };
+  auto choice =
+      chooseWidth(mayWiden(op, getTensorType(op.getFilter())), choose);
   if ((!choice || choice->isReference) && widenIfNarrow(op))
     return convertInputGrad(op);
   if (!choice)
@@ -212,15 +262,22 @@ void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
       return;
     }
   }
-  DictionaryAttr plain =
-      makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), false);
-  DictionaryAttr packed =
-      makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(), true);
-  auto choice = makeFilterKernel(
-      rt::LibraryKind::ConvFilterGrad,
-      {makeActivation(op.getInput(), op.getInputLayout()),
-       makeActivation(op.getGrad(), op.getOutputLayout()), plain},
-      2, packed, getConvAttributes(op));
+  DictionaryAttr plain, packed;
+  auto choose = [&](bool widened) {
+    auto filter = [&](bool isPacked) {
+      return makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(),
+                        isPacked, widened);
+    };
+    plain = filter(/*isPacked=*/false);
+    packed = filter(/*isPacked=*/true);
+    return makeFilterKernel(
+        rt::LibraryKind::ConvFilterGrad,
+        {makeActivation(op.getInput(), op.getInputLayout(), widened),
+         makeActivation(op.getGrad(), op.getOutputLayout(), widened), plain},
+        2, packed, getConvAttributes(op, widened));
+  };
+  auto choice =
+      chooseWidth(mayWiden(op, getTensorType(op.getResult())), choose);
   if ((!choice || choice->isReference) && widenIfNarrow(op))
     return convertFilterGrad(op);
   if (!choice)

@@ -44,13 +44,15 @@ private:
   void convertInputGrad(graph::ConvInputGradOp op);
   void convertFilterGrad(graph::ConvFilterGradOp op);
   Epilogue findEpilogue(Value contraction, int64_t channelDim);
-  template <typename OpT> SmallVector<NamedAttribute> getConvAttributes(OpT op);
+  template <typename OpT>
+  SmallVector<NamedAttribute> getConvAttributes(OpT op, bool widened);
   /// A convolution's kernel: with the filter as it lies, or in the library's
   /// own packing, of so many bytes.
   struct FilterKernel {
     DictionaryAttr kernel;
     std::optional<int64_t> packedBytes;
     bool isReference;
+    bool isDepthwise; // made for a filter a channel
   };
   std::optional<FilterKernel> makeFilterKernel(rt::LibraryKind kind,
                                                SmallVector<Attribute> memories,
