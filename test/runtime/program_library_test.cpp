@@ -103,7 +103,7 @@ TEST_F(ProgramLibraryTest, FilesOfTwoPackagesAreReadAgain) {
       return reads <= replaced ? status : Status();
     });
   };
-  const Status mixed = Status::error(StatusCode::InvalidInput, "mixed");
+  Status mixed = Status::error(StatusCode::InvalidInput, "mixed");
   for (const Status &status : {Status(), mixed}) {
     EXPECT_TRUE(read(1, status).ok());
     EXPECT_EQ(reads, 2);

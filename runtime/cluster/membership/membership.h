@@ -42,7 +42,7 @@ struct MemberFacts {
   /// Names of the package's CPUs that this machine can run.
   std::vector<std::string> cpuVariants;
   /// What the program was made with, one option each: told where they differ.
-  std::vector<std::string> arguments = {};
+  std::vector<std::string> arguments;
 };
 
 struct Member : MemberFacts {

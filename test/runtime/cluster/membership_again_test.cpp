@@ -126,7 +126,8 @@ TEST_F(MembershipAgain, WhoComesWithAnotherProgramIsRefused) {
   all([&](int i) { return members[i]->regroup(without({})); });
   Status shared[3];
   all([&](int i) {
-    shared[i] = members[i]->shareFacts({i == 2 ? "another" : "a program", {}});
+    shared[i] =
+        members[i]->shareFacts({i == 2 ? "another" : "a program", {}, {}});
     return Status();
   });
   EXPECT_THAT(shared[2].message(),
@@ -144,7 +145,8 @@ TEST_F(MembershipAgain, WhoComesWithAnotherProgramIsRefused) {
   // It need not have left by then.
   all([&](int i) { return members[i]->regroup(without({})); }, {0, 1});
   EXPECT_EQ(members[1]->members().size(), 2u);
-  all([&](int i) { return members[i]->shareFacts({"a program", {}}); }, {0, 1});
+  all([&](int i) { return members[i]->shareFacts({"a program", {}, {}}); },
+      {0, 1});
 }
 
 TEST_F(MembershipAgain, WhoComesWithOtherSettingsIsRefused) {

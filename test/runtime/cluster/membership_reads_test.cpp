@@ -230,7 +230,7 @@ TEST_P(MembershipReads, AreAsManyOfAMemberHoweverManyThereAre) {
   EXPECT_LE(meeting.readsOf([&](int i) { return meeting.join(i); }),
             (isShared ? 24 : 12) * count);
   EXPECT_LE(meeting.readsOf([&](int i) {
-    return meeting.members[i]->shareFacts({"program", {}});
+    return meeting.members[i]->shareFacts({"program", {}, {}});
   }),
             12 * count);
   EXPECT_LE(meeting.readsOf([&](int i) { return meeting.exchange(i, "test"); }),

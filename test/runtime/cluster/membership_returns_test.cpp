@@ -38,7 +38,7 @@ protected:
     atOnce({0, 1, 2, 3}, [&](int i) {
       DIST_RETURN_IF_ERROR(join(tasks[i], 60, &members[i]));
       members[i]->endStart();
-      DIST_RETURN_IF_ERROR(members[i]->shareFacts({"program", {"cpu"}}));
+      DIST_RETURN_IF_ERROR(members[i]->shareFacts({"program", {"cpu"}, {}}));
       return members[i]->agreeOn({{"--epochs", "3"}});
     });
   }
@@ -106,7 +106,7 @@ TEST_F(MembershipReturns, AWorkerThatIsStartedAgainIsAnswered) {
   EXPECT_EQ(again->self(), 4);
   EXPECT_EQ(again->nameOf(3), "ps 0");
   EXPECT_EQ(again->nameOf(4), "worker 0");
-  EXPECT_TRUE(again->shareFacts({"program", {"cpu"}}).ok());
+  EXPECT_TRUE(again->shareFacts({"program", {"cpu"}, {}}).ok());
   EXPECT_EQ(takePlace(*again, "here I am", "rank 4"), "rank 4");
   // Who is there stays so.
   EXPECT_EQ(members[0]->comers().size(), 1u);
@@ -115,7 +115,7 @@ TEST_F(MembershipReturns, AWorkerThatIsStartedAgainIsAnswered) {
 TEST_F(MembershipReturns, ItHasToRunWhatTheOthersDo) {
   std::unique_ptr<Membership> again = returned();
   ASSERT_TRUE(again);
-  EXPECT_THAT(again->shareFacts({"another", {"cpu"}}).message(),
+  EXPECT_THAT(again->shareFacts({"another", {"cpu"}, {}}).message(),
               HasSubstr("the processes have different programs (worker 0 at "
                         "127.0.0.1:1)"));
   EXPECT_TRUE(again->agreeOn({{"--epochs", "3"}}).ok());

@@ -189,7 +189,7 @@ TEST_F(MembershipTest, ThoseThatAreLeftMeetAgain) {
     EXPECT_TRUE(told.ok()) << told.message();
     EXPECT_THAT(all, testing::ElementsAre(testing::ElementsAre("after 0"),
                                           testing::ElementsAre("after 2")));
-    EXPECT_TRUE(membership.shareFacts({"a program", {}}).ok());
+    EXPECT_TRUE(membership.shareFacts({"a program", {}, {}}).ok());
     std::string read;
     Address chief = spec.of(Job::Worker)[0];
     EXPECT_TRUE(readFromChief(&chief, {}, "test", &read).ok());

@@ -157,7 +157,7 @@ Status MembershipRun::live(Process &own) {
 }
 
 Status MembershipRun::beginEpoch(Process &own, Membership &membership) {
-  DIST_RETURN_IF_ERROR(membership.shareFacts({own.program, {}}));
+  DIST_RETURN_IF_ERROR(membership.shareFacts({own.program, {}, {}}));
   for (int number : listOf(membership))
     if (processes.at(number).program != own.program)
       simulator.fail("programs differ, and nobody minds");
