@@ -9,6 +9,7 @@
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
+#include <functional>
 #include <numeric>
 
 namespace mlir::dist {

@@ -8,6 +8,7 @@
 #define TOOLS_OPTIONS_CLUSTER_H
 
 #include "tools/options/options.h"
+#include <functional>
 
 namespace dist::cluster {
 struct Address;

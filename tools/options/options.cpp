@@ -14,6 +14,7 @@
 #include "tools/options/options.h"
 #include "tools/options/table.h"
 #include <algorithm>
+#include <sstream>
 #include <sys/stat.h>
 
 namespace dist::tools {
