@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphBuilder.h"
 #include "dialects/Graph/IR/RandomState.h"
+#include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Graph/Entry.h"
 #include "passes/Graph/Passes.h"
@@ -164,12 +165,11 @@ moveBatchFirst(GraphBuilder &g, Value whole, uint64_t axis,
     return BatchFirst{value, uint64_t(splitAxis), [&g, shape](Value result) {
                         return g.reshape(result, shape);
                       }};
-  SmallVector<int64_t> order{row}, back(split.size());
+  SmallVector<int64_t> order{row};
   for (int64_t i = 0; i < int64_t(split.size()); ++i)
     if (i != row)
       order.push_back(i);
-  for (auto [to, from] : llvm::enumerate(order))
-    back[from] = to;
+  SmallVector<int64_t> back = invertPermutationVector(order);
   return BatchFirst{g.transpose(value, order), uint64_t(back[splitAxis]),
                     [&g, back, shape](Value result) {
                       return g.reshape(g.transpose(result, back), shape);

@@ -43,9 +43,9 @@ static DictionaryAttr makeActivation(Value value, StringRef layout,
   return makeMemory(type.getElementType(), dims, ArrayRef<int64_t>(inOrder));
 }
 
-/// [G,] O, I, spatial; without strides where the library is to choose.
+/// [G,] O, I, spatial.
 static DictionaryAttr makeFilter(Value value, StringRef layout, int64_t groups,
-                                 bool packed, bool widened) {
+                                 bool widened) {
   RankedTensorType type = getTensorType(value);
   SmallVector<int64_t> strides = getRowMajorStrides(type.getShape());
   SmallVector<int64_t> dims, inOrder;
@@ -65,8 +65,6 @@ static DictionaryAttr makeFilter(Value value, StringRef layout, int64_t groups,
     dims.push_back(1);
     inOrder.push_back(inOrder.back());
   }
-  if (packed)
-    return makeMemory(type.getElementType(), dims, std::nullopt);
   return makeMemory(type.getElementType(), dims, ArrayRef<int64_t>(inOrder));
 }
 
@@ -117,37 +115,47 @@ describeWinograd(OpT op, RankedTensorType filter, bool isGradient) {
   return convolution;
 }
 
-/// `memories` has the filter as it lies, `packed` leaves its strides to the
-/// library. None where the library has no such kernel.
+/// `memories` has the filter as it lies. None where the library has no such
+/// kernel.
 std::optional<KernelConverter::FilterKernel> KernelConverter::makeFilterKernel(
     rt::LibraryKind kind, SmallVector<Attribute> memories, unsigned filter,
-    DictionaryAttr packed, ArrayRef<NamedAttribute> extra) {
-  auto plain = cast<DictionaryAttr>(memories[filter]);
-  memories[filter] = packed;
-  DictionaryAttr kernel = makeKernel(kind, memories, extra);
-  auto info = answers.ask(kernel, threads);
+    ArrayRef<NamedAttribute> extra) {
+  FilterKernel result;
+  result.plain = cast<DictionaryAttr>(memories[filter]);
+  // Without strides, which the library chooses.
+  NamedAttrList packed(result.plain);
+  packed.erase("strides");
+  memories[filter] = result.packed = packed.getDictionary(b.getContext());
+  result.kernel = makeKernel(kind, memories, extra);
+  auto info = answers.ask(result.kernel, threads);
   if (!info)
     return std::nullopt;
-  std::optional<int64_t> packedBytes;
-  if (isPlain(info->memories[filter], plain)) {
-    memories[filter] = plain;
-    kernel = makeKernel(kind, memories, extra);
+  if (isPlain(info->memories[filter], result.plain)) {
+    memories[filter] = result.plain;
+    result.kernel = makeKernel(kind, memories, extra);
   } else {
-    packedBytes = info->memories[filter].bytes;
+    result.packedBytes = info->memories[filter].bytes;
   }
-  bool isReference = info->isReference();
-  return FilterKernel{isReference ? markReference(kernel) : kernel, packedBytes,
-                      isReference,
-                      info->implementation.find("_dw") != std::string::npos};
+  result.isReference = info->isReference();
+  result.isDepthwise = info->implementation.find("_dw") != std::string::npos;
+  if (result.isReference)
+    result.kernel = markReference(result.kernel);
+  return result;
 }
 
-/// `choose` widened where that gives a kernel made for a filter a channel.
-template <typename Choose>
-static auto chooseWidth(bool mayWiden, Choose choose) {
-  if (mayWiden)
-    if (auto choice = choose(/*widened=*/true); choice && choice->isDepthwise)
+/// The kernel that `make` gives for the filter as it lies: widened where that
+/// is one made for a filter a channel.
+template <typename OpT, typename Make>
+static auto chooseFilterKernel(OpT op, Value filter, Make make) {
+  auto attempt = [&](bool widened) {
+    return make(
+        makeFilter(filter, op.getFilterLayout(), op.getGroups(), widened),
+        widened);
+  };
+  if (mayWiden(op, getTensorType(filter)))
+    if (auto choice = attempt(/*widened=*/true); choice && choice->isDepthwise)
       return choice;
-  return choose(/*widened=*/false);
+  return attempt(/*widened=*/false);
 }
 
 void KernelConverter::convertConv(ConvOp op) {
@@ -172,15 +180,9 @@ void KernelConverter::convertConv(ConvOp op) {
   SmallVector<Value> inputs{op.getInput(), op.getFilter()};
   if (epilogue.bias)
     inputs.push_back(epilogue.bias);
-  DictionaryAttr plain;
-  auto choose = [&](bool widened) {
-    auto filter = [&](bool packed) {
-      return makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(),
-                        packed, widened);
-    };
-    plain = filter(/*packed=*/false);
+  auto make = [&](DictionaryAttr filter, bool widened) {
     SmallVector<Attribute> memories{
-        makeActivation(op.getInput(), op.getInputLayout(), widened), plain};
+        makeActivation(op.getInput(), op.getInputLayout(), widened), filter};
     SmallVector<NamedAttribute> extra = getConvAttributes(op, widened);
     if (epilogue.bias) {
       RankedTensorType type = getTensorType(epilogue.bias);
@@ -191,18 +193,16 @@ void KernelConverter::convertConv(ConvOp op) {
     if (epilogue.relu)
       extra.push_back(b.getNamedAttr("relu", b.getUnitAttr()));
     memories.push_back(makeActivation(op.getResult(), layout, widened));
-    return makeFilterKernel(rt::LibraryKind::Conv, memories, 1,
-                            filter(/*packed=*/true), extra);
+    return makeFilterKernel(rt::LibraryKind::Conv, memories, 1, extra);
   };
-  auto choice =
-      chooseWidth(mayWiden(op, getTensorType(op.getFilter())), choose);
+  auto choice = chooseFilterKernel(op, op.getFilter(), make);
   if ((!choice || choice->isReference) && widenIfNarrow(op))
     return convertConv(op);
   if (!choice)
     return;
   b.setInsertionPointAfterValue(epilogue.result);
   if (choice->packedBytes)
-    inputs[1] = reorderTo(op.getFilter(), plain, choice->kernel, 1,
+    inputs[1] = reorderTo(op.getFilter(), choice->plain, choice->kernel, 1,
                           *choice->packedBytes);
   Value result = rt::LibraryOp::create(
       b, op.getLoc(), epilogue.result.getType(), inputs, choice->kernel);
@@ -222,28 +222,22 @@ void KernelConverter::convertInputGrad(ConvInputGradOp op) {
       return;
     }
   }
-  DictionaryAttr plain;
-  auto choose = [&](bool widened) {
-    auto filter = [&](bool packed) {
-      return makeFilter(op.getFilter(), op.getFilterLayout(), op.getGroups(),
-                        packed, widened);
-    };
-    plain = filter(/*packed=*/false);
+  auto make = [&](DictionaryAttr filter, bool widened) {
     return makeFilterKernel(
         rt::LibraryKind::ConvInputGrad,
-        {makeActivation(op.getGrad(), op.getOutputLayout(), widened), plain,
+        {makeActivation(op.getGrad(), op.getOutputLayout(), widened), filter,
          makeActivation(op.getResult(), op.getInputLayout(), widened)},
-        1, filter(/*packed=*/true), getConvAttributes(op, widened));
+        1, getConvAttributes(op, widened));
   };
-  auto choice =
-      chooseWidth(mayWiden(op, getTensorType(op.getFilter())), choose);
+  auto choice = chooseFilterKernel(op, op.getFilter(), make);
   if ((!choice || choice->isReference) && widenIfNarrow(op))
     return convertInputGrad(op);
   if (!choice)
     return;
   Value filter = op.getFilter();
   if (choice->packedBytes)
-    filter = reorderTo(filter, plain, choice->kernel, 1, *choice->packedBytes);
+    filter = reorderTo(filter, choice->plain, choice->kernel, 1,
+                       *choice->packedBytes);
   Value result =
       rt::LibraryOp::create(b, op.getLoc(), op.getResult().getType(),
                             ValueRange{op.getGrad(), filter}, choice->kernel);
@@ -262,22 +256,14 @@ void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
       return;
     }
   }
-  DictionaryAttr plain, packed;
-  auto choose = [&](bool widened) {
-    auto filter = [&](bool isPacked) {
-      return makeFilter(op.getResult(), op.getFilterLayout(), op.getGroups(),
-                        isPacked, widened);
-    };
-    plain = filter(/*isPacked=*/false);
-    packed = filter(/*isPacked=*/true);
+  auto make = [&](DictionaryAttr filter, bool widened) {
     return makeFilterKernel(
         rt::LibraryKind::ConvFilterGrad,
         {makeActivation(op.getInput(), op.getInputLayout(), widened),
-         makeActivation(op.getGrad(), op.getOutputLayout(), widened), plain},
-        2, packed, getConvAttributes(op, widened));
+         makeActivation(op.getGrad(), op.getOutputLayout(), widened), filter},
+        2, getConvAttributes(op, widened));
   };
-  auto choice =
-      chooseWidth(mayWiden(op, getTensorType(op.getResult())), choose);
+  auto choice = chooseFilterKernel(op, op.getResult(), make);
   if ((!choice || choice->isReference) && widenIfNarrow(op))
     return convertFilterGrad(op);
   if (!choice)
@@ -294,7 +280,7 @@ void KernelConverter::convertFilterGrad(ConvFilterGradOp op) {
         RankedTensorType::get({*choice->packedBytes}, b.getI8Type()), inputs,
         choice->kernel);
     DictionaryAttr reorder =
-        makeKernel(rt::LibraryKind::Reorder, {packed, plain},
+        makeKernel(rt::LibraryKind::Reorder, {choice->packed, choice->plain},
                    {b.getNamedAttr("packed_kernel", choice->kernel),
                     b.getNamedAttr("packed_memory", b.getI64IntegerAttr(2))});
     result = rt::LibraryOp::create(b, op.getLoc(), type, grad, reorder);

@@ -50,14 +50,14 @@ private:
   /// own packing, of so many bytes.
   struct FilterKernel {
     DictionaryAttr kernel;
+    DictionaryAttr plain, packed; // the filter's memories
     std::optional<int64_t> packedBytes;
-    bool isReference;
-    bool isDepthwise; // made for a filter a channel
+    bool isReference = false;
+    bool isDepthwise = false; // made for a filter a channel
   };
   std::optional<FilterKernel> makeFilterKernel(rt::LibraryKind kind,
                                                SmallVector<Attribute> memories,
                                                unsigned filter,
-                                               DictionaryAttr packed,
                                                ArrayRef<NamedAttribute> extra);
   DictionaryAttr makeKernel(rt::LibraryKind kind, ArrayRef<Attribute> memories,
                             ArrayRef<NamedAttribute> extra);
