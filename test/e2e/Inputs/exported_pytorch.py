@@ -5,26 +5,18 @@ FOLDER/model.jsonl the losses of 40 steps on the repository's digits. The same o
 FOLDER/told.onnx, of which the script has to tell what is trained. FOLDER/dropout.onnx
 is not trained: it draws numbers of its own.
 """
-import gzip
-import json
 import os
 import sys
 
 project, folder = sys.argv[1:3]
 sys.path.insert(0, os.path.join(project, "examples", "export"))
 os.makedirs(folder, exist_ok=True)
-import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from pytorch_to_onnx import export  # noqa: E402
 from torch import nn  # noqa: E402
+from train_pytorch import read_digits, train  # noqa: E402
 
 torch.manual_seed(1)
-
-
-def idx(name):
-    data = gzip.open(os.path.join(project, "examples", "data", "digits", name)).read()
-    dims = [int.from_bytes(data[4 + 4 * i : 8 + 4 * i], "big") for i in range(data[3])]
-    return np.frombuffer(data, np.uint8, offset=4 + 4 * len(dims)).reshape(dims)
 
 
 def net(*dropout):
@@ -70,28 +62,19 @@ class Noise(nn.Module):
         return x + torch.rand_like(x) if self.training else x
 
 
-def train(model, name):
+def export_and_train(model, name):
     for part in model.modules():
         if isinstance(part, (nn.Linear, nn.Conv2d)):
             nn.init.zeros_(part.bias)
     export(model, example, os.path.join(folder, name + ".onnx"))
     optimizer = torch.optim.Adam([p for p in model.parameters() if p.requires_grad], lr=1e-3, eps=1e-7)
-    model.train()
-    with open(os.path.join(folder, name + ".jsonl"), "w") as f:
-        for step in range(40):
-            rows = slice(32 * step, 32 * step + 32)
-            loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": float(loss.detach())}) + "\n")
+    train(model, optimizer, digits, 40, os.path.join(folder, name + ".jsonl"))
 
 
 example = (torch.rand(2, 1, 8, 8),)
-x = torch.from_numpy(idx("train-images-idx3-ubyte.gz")[:, None].astype(np.float32) / 16)
-y = torch.from_numpy(idx("train-labels-idx1-ubyte.gz").astype(np.int64))
-train(net(), "model")
-train(Told(), "told")
+digits = read_digits(project)
+export_and_train(net(), "model")
+export_and_train(Told(), "told")
 export(net(nn.Dropout(0.5)), example, os.path.join(folder, "dropout.onnx"))
 export(net(DropPath(0.25)), example, os.path.join(folder, "path.onnx"))
 try:

@@ -3,24 +3,16 @@
 FOLDER/NAME.onnx is what examples/export/pytorch_to_onnx.py makes of each module, and
 FOLDER/NAME.jsonl the losses of 30 steps on the repository's digits, read row by row.
 """
-import gzip
-import json
 import os
 import sys
 
 project, folder = sys.argv[1:3]
 sys.path.insert(0, os.path.join(project, "examples", "export"))
 os.makedirs(folder, exist_ok=True)
-import numpy as np  # noqa: E402
 import torch  # noqa: E402
 from pytorch_to_onnx import export  # noqa: E402
 from torch import nn  # noqa: E402
-
-
-def idx(name):
-    data = gzip.open(os.path.join(project, "examples", "data", "digits", name)).read()
-    dims = [int.from_bytes(data[4 + 4 * i : 8 + 4 * i], "big") for i in range(data[3])]
-    return np.frombuffer(data, np.uint8, offset=4 + 4 * len(dims)).reshape(dims)
+from train_pytorch import read_digits, train  # noqa: E402
 
 
 class Net(nn.Module):
@@ -49,19 +41,10 @@ NETS = {
     "rnn": lambda: Net("RNN", num_layers=2, batch_first=True),
     "rnn-relu": lambda: Net("RNN", last=False, nonlinearity="relu", bidirectional=True, bias=False),
 }
-x = torch.from_numpy(idx("train-images-idx3-ubyte.gz")[:, None].astype(np.float32) / 16)
-y = torch.from_numpy(idx("train-labels-idx1-ubyte.gz").astype(np.int64))
+digits = read_digits(project)
 for name, make in NETS.items():
     torch.manual_seed(1)
     model = make()
     export(model, (torch.rand(2, 1, 8, 8),), os.path.join(folder, name + ".onnx"))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.2, momentum=0.9)
-    model.train()
-    with open(os.path.join(folder, name + ".jsonl"), "w") as f:
-        for step in range(30):
-            rows = slice(32 * step, 32 * step + 32)
-            loss = nn.functional.cross_entropy(model(x[rows]), y[rows])
-            optimizer.zero_grad()
-            loss.backward()
-            optimizer.step()
-            f.write(json.dumps({"kind": "step", "epoch": 1, "step": step + 1, "loss": float(loss.detach())}) + "\n")
+    train(model, optimizer, digits, 30, os.path.join(folder, name + ".jsonl"))
