@@ -133,12 +133,23 @@ struct BatchFirst {
 } // namespace
 
 /// Splits the dim of (others, examples, inner) and moves the examples to the
-/// front; nullopt: it has no dim of examples, or it is the axis.
+/// front; nullopt: it has no dim of examples, or it is the axis, and the batch
+/// is of several.
 static std::optional<BatchFirst>
 moveBatchFirst(GraphBuilder &g, Value whole, uint64_t axis,
                std::optional<ExampleDim> examples, int64_t batch) {
   auto type = cast<RankedTensorType>(whole.getType());
+  SmallVector<int64_t> shape(type.getShape()), split(shape);
   auto same = [](Value result) { return result; };
+  auto reshaped = [&](uint64_t newAxis) {
+    return BatchFirst{g.reshape(whole, split), newAxis,
+                      [&g, shape](Value r) { return g.reshape(r, shape); }};
+  };
+  // All of it is one example's, wherever that is.
+  if (batch == 1 && (axis == 0 || shape[0] != 1)) {
+    split.insert(split.begin(), 1);
+    return reshaped(axis + 1);
+  }
   if (!examples && type.getDimSize(0) == batch)
     return BatchFirst{whole, axis, same};
   if (!examples || examples->dim == axis)
@@ -148,7 +159,6 @@ moveBatchFirst(GraphBuilder &g, Value whole, uint64_t axis,
   if (dim == 0 && others == 1 && inner == 1)
     return BatchFirst{whole, axis, same};
   // (before, others, batch, inner, after), without parts of one element.
-  SmallVector<int64_t> shape(type.getShape()), split(shape);
   int64_t splitAxis = axis, row = dim;
   split[dim] = batch;
   auto insert = [&](int64_t at, int64_t size) {
@@ -160,18 +170,15 @@ moveBatchFirst(GraphBuilder &g, Value whole, uint64_t axis,
   };
   insert(dim + 1, inner);
   insert(dim, others);
-  Value value = g.reshape(whole, split);
   if (row == 0)
-    return BatchFirst{value, uint64_t(splitAxis), [&g, shape](Value result) {
-                        return g.reshape(result, shape);
-                      }};
+    return reshaped(splitAxis);
   SmallVector<int64_t> order{row};
   for (int64_t i = 0; i < int64_t(split.size()); ++i)
     if (i != row)
       order.push_back(i);
   SmallVector<int64_t> back = invertPermutationVector(order);
-  return BatchFirst{g.transpose(value, order), uint64_t(back[splitAxis]),
-                    [&g, back, shape](Value result) {
+  return BatchFirst{g.transpose(g.reshape(whole, split), order),
+                    uint64_t(back[splitAxis]), [&g, back, shape](Value result) {
                       return g.reshape(g.transpose(result, back), shape);
                     }};
 }
