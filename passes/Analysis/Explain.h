@@ -176,6 +176,9 @@ struct ExplainReport {
   /// one: where not all have them, as without a pipeline's last stage. None:
   /// all do.
   std::vector<ProcessTraffic> results;
+  /// Steps that both are for: workers that train by themselves run several at
+  /// once.
+  int64_t launchSteps = 1;
   std::vector<SourceRow> sources;
   /// By variables; none: there are no parameter servers.
   std::vector<ServerPartRow> serverParts;

@@ -145,6 +145,7 @@ std::string mlir::dist::formatExplainJson(const ExplainReport &report) {
                          {"entries", std::move(entries)},
                          {"agreement", formatTraffic(report.agreement)},
                          {"results", formatTraffic(report.results)},
+                         {"launch_steps", report.launchSteps},
                          {"server_parts", std::move(parts)},
                          {"workers", report.workers},
                          {"sources", std::move(sources)}};

@@ -95,7 +95,7 @@ static void writeTraffic(const ProcessTraffic &traffic, llvm::raw_ostream &os) {
 
 /// What each process sends, behind what it is; of unequal ones, the least and
 /// the most.
-static void writeSent(StringRef what, ArrayRef<ProcessTraffic> sent,
+static void writeSent(const llvm::Twine &what, ArrayRef<ProcessTraffic> sent,
                       llvm::raw_ostream &os) {
   if (sent.empty())
     return;
@@ -303,8 +303,12 @@ std::string mlir::dist::formatExplainTable(const ExplainReport &report) {
                : std::string())
        << ")";
   os << "\n";
-  writeSent("to agree that a step begins", report.agreement, os);
-  writeSent("to tell the others what a step gave", report.results, os);
+  const bool isOne = report.launchSteps == 1;
+  std::string steps =
+      isOne ? "a step" : std::to_string(report.launchSteps) + " steps";
+  writeSent("to agree that " + steps + (isOne ? " begins" : " begin"),
+            report.agreement, os);
+  writeSent("to tell the others what " + steps + " gave", report.results, os);
   writeServers(report, os);
   for (const EntryReport &entry : report.entries) {
     os << "\n@" << entry.name << "\n";

@@ -32,6 +32,10 @@ inline bool isOfStepResult(manifest::Binding::Role role) {
          role == manifest::Binding::LEARNING_RATE;
 }
 
+/// Workers that train by themselves run so many steps at once at most, before
+/// they agree on the next ones and tell each other what these gave.
+constexpr int64_t kOwnSteps = 16;
+
 /// Of a device, before processes tell each other a text: of which process it
 /// is, and how long a text it sends; -1: another device of its process does.
 struct TextTitle {

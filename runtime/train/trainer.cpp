@@ -134,7 +134,6 @@ Status Trainer::saveIfDue() {
 /// Between averages nothing has to be said to other workers: not after each
 /// step either whether they go on.
 int64_t Trainer::stepsPerLaunch() const {
-  constexpr int64_t kOwnSteps = 16;
   return averaging ? std::max(options.stepsPerLaunch, kOwnSteps)
                    : options.stepsPerLaunch;
 }

@@ -207,31 +207,43 @@ findStepResults(MeshOp mesh, const manifest::Manifest &manifest) {
   return found;
 }
 
+static constexpr const char *kSyncEvery = "sync-every"; // an option
+
+/// How many steps of the training processes agree on at once.
+static int64_t getLaunchSteps(const manifest::Manifest &manifest) {
+  auto found = manifest.options().find(kSyncEvery);
+  int64_t every = 1;
+  if (found != manifest.options().end())
+    StringRef(found->second).getAsInteger(10, every);
+  return std::clamp<int64_t>(every, 1, ::dist::kOwnSteps);
+}
+
 /// What processes send when those that have a step's results tell the others:
-/// the one that has all of them, or, where workers train by themselves, each.
+/// the one that has all of them, or, where workers train by themselves, each,
+/// of so many steps.
 static std::vector<ProcessTraffic>
-countResults(MeshOp mesh, const manifest::Manifest &manifest,
+countResults(MeshOp mesh, const manifest::Manifest &manifest, int64_t steps,
              MessageMemory *memory) {
   auto found = findStepResults(mesh, manifest);
   size_t most = 0;
   for (auto &results : found)
     most = std::max(most, results.size());
   auto hasAll = [&](auto &results) { return results.size() == most; };
-  bool adds = manifest.options().count("sync-every");
+  bool adds = manifest.options().count(kSyncEvery);
   if (most == 0 || (!adds && llvm::all_of(found, hasAll)))
     return {};
-  int64_t source = llvm::find_if(found, hasAll) - found.begin();
   Counter counter(mesh, manifest, /*links=*/nullptr, memory);
   counter.addToAll(::dist::CollectiveKind::AllGather,
                    sizeof(::dist::TextTitle));
-  int64_t last = -1;
-  for (int64_t rank = 0; rank < mesh.getNumRanks(); ++rank) {
-    int64_t process = getProcessOfRank(mesh, rank);
-    bool isFirst = std::exchange(last, process) != process;
-    if (isFirst && (adds || process == source))
-      counter.addToAll(::dist::CollectiveKind::Broadcast,
-                       sizeof(::dist::StepResult), rank);
+  const int64_t bytes = steps * int64_t(sizeof(::dist::StepResult));
+  if (adds) {
+    counter.addToAll(::dist::CollectiveKind::AllGather, bytes);
+    return counter.take();
   }
+  int64_t source = llvm::find_if(found, hasAll) - found.begin(), root = 0;
+  while (getProcessOfRank(mesh, root) != source)
+    ++root;
+  counter.addToAll(::dist::CollectiveKind::Broadcast, bytes, root);
   return counter.take();
 }
 
@@ -274,7 +286,9 @@ LogicalResult mlir::dist::addSentMessages(ModuleOp programs,
   counter.addAllReduce(counter.getAllAxes(), manifest::I32, sizeof(int32_t),
                        /*program=*/-1);
   report.agreement = counter.take();
-  report.results = countResults(mesh, manifest, memory->get());
+  report.launchSteps = getLaunchSteps(manifest);
+  report.results =
+      countResults(mesh, manifest, report.launchSteps, memory->get());
   // Of each text that sessions exchange: prepared, whether or not one comes.
   Counter(mesh, manifest, /*links=*/nullptr, memory->get())
       .addToAll(::dist::CollectiveKind::AllGather, sizeof(::dist::TextTitle));

@@ -8,7 +8,9 @@ import sys
 processes, strategy, *words = sys.argv[1:]
 split = words.index("--data")
 program = [*words[:split], "--strategy", *strategy.split(), "--workers", processes]
-few, many = 3, 8
+averaged = re.search(r"--sync-every (\d+)", strategy)
+every = int(averaged[1]) if averaged else 1
+few, many = 3 * every, 5 * every
 
 
 def counted(steps):
@@ -20,15 +22,23 @@ def counted(steps):
 
 
 explained = json.loads(subprocess.run(["dist-opt", *program, "--explain=json"], capture_output=True, text=True, check=True).stdout)
-# Of a pipeline each stage is a program, of ranks that may be of one process; with --sync-every 1 the variables' mean is behind each step.
-programs = [entry["sent"] for entry in explained["entries"] if entry["of"] in ("train_step", "sync")]
-step = [{what: sum(sent[worker][what] for sent in programs) for what in ("messages", "bytes")} for worker in range(int(processes))]
+# Of a pipeline each stage is a program, of ranks that may be of one process. Batches that the replicas do not divide are all partial ones.
+parts = {part: [entry["sent"] for entry in explained["entries"] if entry["of"] == part] for part in ("train_step", "train_step_partial", "sync")}
+
+
+def summed(programs):
+    return [{what: sum(sent[worker][what] for sent in programs) for what in ("messages", "bytes")} for worker in range(int(processes))]
+
+
+step, sync = summed(parts["train_step"] or parts["train_step_partial"]), summed(parts["sync"])
 less, more = counted(few), counted(many)
 different = 0
 nothing = [{"messages": 0, "bytes": 0}] * int(processes)
-for worker, (own, agreement, results) in enumerate(zip(step, explained["agreement"], explained["results"] or nothing)):
+steps = many - few
+launches = steps // explained["launch_steps"]
+for worker, (own, mean, agreement, results) in enumerate(zip(step, sync, explained["agreement"], explained["results"] or nothing)):
     for i, what in enumerate(("messages", "bytes")):
-        sent, said = more[worker][i] - less[worker][i], (many - few) * (own[what] + agreement[what] + results[what])
+        sent, said = more[worker][i] - less[worker][i], steps * own[what] + steps // every * mean[what] + launches * (agreement[what] + results[what])
         different += sent != said
         if sent != said:
             print(f"worker {worker} sent {sent} {what}, and was to send {said}")
