@@ -311,7 +311,8 @@ Status dist::parseOnnxTensor(std::string_view bytes, const std::string &where,
 }
 
 Status dist::parseOnnxModel(std::string_view bytes, const std::string &where,
-                            onnx::ModelProto *out, RawElements *raw) {
+                            onnx::ModelProto *out, RawElements *raw,
+                            OnnxFunctionOfNode *functionOf) {
   if (bytes.size() > INT_MAX)
     return invalid("cannot read the model", where,
                    "Protocol Buffers end at 2 GiB",
@@ -329,5 +330,5 @@ Status dist::parseOnnxModel(std::string_view bytes, const std::string &where,
     return invalid("cannot read the model", where,
                    "not an ONNX model: no graph or no opset",
                    "convert the model to ONNX");
-  return {};
+  return inlineOnnxFunctions(out, where, functionOf);
 }

@@ -13,6 +13,7 @@
 #define RUNTIME_FORMATS_ONNX_TENSOR_H
 
 #include "runtime/formats/file.h"
+#include "runtime/formats/onnx_functions.h"
 #include <map>
 
 namespace dist {
@@ -61,9 +62,11 @@ Status parseOnnxTensor(std::string_view bytes, const std::string &where,
                        std::string *name, HostArray *out);
 
 /// Parses a whole model and checks that it is one. With `raw`, large elements
-/// of initializers stay where they are, in bytes that the caller keeps.
+/// of initializers stay where they are, in bytes that the caller keeps. The
+/// model's functions are written out where they are called.
 Status parseOnnxModel(std::string_view bytes, const std::string &where,
-                      onnx::ModelProto *out, RawElements *raw = nullptr);
+                      onnx::ModelProto *out, RawElements *raw = nullptr,
+                      OnnxFunctionOfNode *functionOf = nullptr);
 
 } // namespace dist
 

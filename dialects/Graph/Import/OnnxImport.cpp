@@ -222,8 +222,8 @@ static std::string adviseOnUnknown(const onnx::NodeProto &node) {
            "dynamo=True";
   if (domain.contains("tensorflow"))
     return "give tf2onnx a higher --opset, or write the op of others";
-  return "if it is a function of the model, write it out with "
-         "onnx.inliner.inline_local_functions";
+  return "no function of the model is of that name; export it without "
+         "custom ops";
 }
 
 /// What --coverage and errors call a node's op.
@@ -245,9 +245,13 @@ LogicalResult OnnxModel::nodeError() {
              " and as many replicas as divide it, or export the model with a "
              "symbolic batch dim";
   }
+  auto function = functionOf.find(::dist::keyOfOnnxNode(*failedNode));
   return error("cannot import " + opName(*failedNode) + " node '" +
-                   nameOf(*failedNode) + "' (opset " +
-                   llvm::Twine(opsetOf(*failedNode)) + ")",
+                   nameOf(*failedNode) + "'" +
+                   (function == functionOf.end()
+                        ? ""
+                        : " of function " + function->second) +
+                   " (opset " + llvm::Twine(opsetOf(*failedNode)) + ")",
                reason, advice);
 }
 

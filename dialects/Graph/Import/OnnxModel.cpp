@@ -45,8 +45,8 @@ LogicalResult OnnxModel::error(const llvm::Twine &what, const llvm::Twine &why,
 LogicalResult OnnxModel::parse(StringRef bytes,
                                std::shared_ptr<const void> owner) {
   raw.owner = owner;
-  ::dist::Status status =
-      ::dist::parseOnnxModel(bytes, path, &model, owner ? &raw : nullptr);
+  ::dist::Status status = ::dist::parseOnnxModel(
+      bytes, path, &model, owner ? &raw : nullptr, &functionOf);
   if (status.ok())
     return success();
   mlir::emitError(fileLocation) << status.message();

@@ -192,6 +192,7 @@ private:
   Location fileLocation;
   onnx::ModelProto model;
   ::dist::RawElements raw;
+  ::dist::OnnxFunctionOfNode functionOf;
   std::map<std::string, int64_t> opsets;
   llvm::StringMap<::dist::HostArray> initializers;
   /// Initializers that cannot be read, and why: an error only when used.
