@@ -26,6 +26,8 @@ inline constexpr llvm::StringLiteral kVariableAttr = "graph.variable";
 inline constexpr llvm::StringLiteral kBatchDimAttr = "graph.batch_dim";
 /// Of labels: how many classes there are.
 inline constexpr llvm::StringLiteral kClassCountAttr = "graph.class_count";
+/// Of labels: the number of those that do not count; none if it is absent.
+inline constexpr llvm::StringLiteral kIgnoredLabelAttr = "graph.ignored_label";
 /// Of an input whose integers index a table: how many rows that has; of
 /// coordinates, in turn, the sizes of the dims they are of (0: any).
 inline constexpr llvm::StringLiteral kIndexCountAttr = "graph.index_count";

@@ -161,6 +161,11 @@ SmallVector<HostTensor> mlir::dist::makeRandomArguments(func::FuncOp function,
       else
         fill(tensor, random, roleName == "label" ? 0 : -1, 1,
              range.value_or(1));
+      if (auto ignored =
+              function.getArgAttrOfType<IntegerAttr>(number, kIgnoredLabelAttr))
+        for (int64_t i = 0, e = tensor.getNumElements(); i < e; ++i)
+          if (random.next() % 4 == 0)
+            tensor.setInt(i, ignored.getInt());
     }
     arguments.push_back(tensor);
   }

@@ -34,8 +34,11 @@ struct Examples {
 
 struct LossValue {
   LossInputs inputs;
-  /// Over the examples; and that over their number.
-  Value sum, mean;
+  /// Over the examples, or over those of their elements that count.
+  Value sum;
+  /// How many the sum is over: an f32 scalar.
+  Value count;
+  Value mean;
 };
 
 struct AddLossPass : dist::impl::AddLossPassBase<AddLossPass> {
@@ -167,8 +170,14 @@ FailureOr<LossInputs> AddLossPass::getInputs(GraphBuilder &g,
     labelType = RankedTensorType::get(type.getShape().drop_back(),
                                       g.getBuilder().getI32Type());
     port.classCount = type.getShape().back();
+    if (loss.spec.isGiven(kIgnoreIndexKey))
+      port.ignoredLabel = int64_t(loss.spec.get(kIgnoreIndexKey));
   }
   inputs.label = addArgument(entry, labelType, port, output.getLoc());
+  if (port.ignoredLabel)
+    inputs.counted =
+        g.compare(ComparePredicate::NE, inputs.label,
+                  g.like(inputs.label, double(*port.ignoredLabel)));
   return inputs;
 }
 
@@ -182,15 +191,29 @@ static Value sumRows(GraphBuilder &g, Value values, const Examples &examples) {
   return g.sum(values, {0});
 }
 
-/// The mean over each example's values.
-static Value meanOfEach(GraphBuilder &g, Value values) {
-  RankedTensorType type = typeOf(values);
+static Value sumOfEach(GraphBuilder &g, Value values) {
   SmallVector<int64_t> dims =
-      llvm::to_vector(llvm::seq<int64_t>(1, type.getRank()));
-  if (dims.empty())
+      llvm::to_vector(llvm::seq<int64_t>(1, typeOf(values).getRank()));
+  return dims.empty() ? values : g.sum(values, dims);
+}
+
+/// The mean over each example's values; the sum over those that count, where
+/// not all do.
+static Value reduceEach(GraphBuilder &g, Value values, Value counted) {
+  if (counted)
+    return sumOfEach(g, g.select(counted, values, g.like(values, 0)));
+  RankedTensorType type = typeOf(values);
+  if (type.getRank() < 2)
     return values;
   double each = double(type.getNumElements()) / type.getDimSize(0);
-  return g.mul(g.sum(values, dims), 1 / each);
+  return g.mul(sumOfEach(g, values), 1 / each);
+}
+
+/// How many a loss is the mean of; of a batch where nothing counts 1, so that
+/// its loss is 0.
+static Value getDivisor(GraphBuilder &g, const LossValue &value) {
+  return value.inputs.counted ? g.max(value.count, g.like(value.count, 1))
+                              : value.count;
 }
 
 /// In f64: a sum of f32 stands still where each batch adds less than half of
@@ -230,7 +253,12 @@ FailureOr<Value> AddLossPass::getWeights(GraphBuilder &g, func::FuncOp entry,
                                          bool isTraining) {
   // As in Keras, what is evaluated counts as it stands in the data.
   if (!request.classes.empty() && isTraining) {
-    Value weights = buildClassWeights(g, inputs, request.classes,
+    LossInputs known = inputs;
+    // Whatever weight the others get: their losses are 0.
+    if (inputs.counted)
+      known.label =
+          g.select(inputs.counted, inputs.label, g.like(inputs.label, 0));
+    Value weights = buildClassWeights(g, known, request.classes,
                                       [&]() { return entry.emitError(); });
     if (!weights)
       return failure();
@@ -308,16 +336,24 @@ FailureOr<LossValue> AddLossPass::buildLoss(GraphBuilder &g, func::FuncOp entry,
     // The model has averaged already.
     value.mean = values;
     value.sum = g.mul(value.mean, double(examples.rows));
+    value.count = examples.count;
     return value;
   }
-  Value each = meanOfEach(g, values);
+  Value counted = value.inputs.counted;
+  value.count =
+      counted ? sumRows(g,
+                        sumOfEach(
+                            g, g.convert(counted, g.getBuilder().getF32Type())),
+                        examples)
+              : examples.count;
+  Value each = reduceEach(g, values, counted);
   Type number = typeOf(each).getElementType();
   if (examples.weights)
     each = g.mul(each, g.convert(examples.weights, number));
   value.sum = sumRows(g, each, examples);
   // By the number of examples, not by the sum of weights: Keras' reduction
   // sum_over_batch_size.
-  value.mean = g.div(value.sum, g.convert(examples.count, number));
+  value.mean = g.div(value.sum, g.convert(getDivisor(g, value), number));
   return value;
 }
 
@@ -326,7 +362,8 @@ LogicalResult AddLossPass::addMetrics(GraphBuilder &g, func::FuncOp entry,
                                       const Examples &examples) {
   for (const OutputMetric &given : request.metrics) {
     const Metric *metric = findMetric(given.spec.getName());
-    Value each = metric->build(g, values[given.loss].inputs, given.spec,
+    const LossValue &loss = values[given.loss];
+    Value each = metric->build(g, loss.inputs, given.spec,
                                [&]() { return entry.emitError(); });
     if (!each)
       return failure();
@@ -334,8 +371,9 @@ LogicalResult AddLossPass::addMetrics(GraphBuilder &g, func::FuncOp entry,
       addToVariable(g, given.name, "counts", sumRows(g, each, examples),
                     getTotal());
     else
-      addMean(g, given.name, sumRows(g, meanOfEach(g, each), examples),
-              examples.count);
+      addMean(g, given.name,
+              sumRows(g, reduceEach(g, each, loss.inputs.counted), examples),
+              loss.count);
   }
   return success();
 }
@@ -367,15 +405,23 @@ LogicalResult AddLossPass::addLosses(func::FuncOp entry, bool isPartial,
         x = g.convert(x, builder.getF32Type());
       return loss.weight == 1 ? x : g.mul(x, loss.weight);
     };
-    Value partOfSum = weighted(value->sum), part = weighted(value->mean);
+    // Several have one number of examples in common, whatever each is the mean
+    // of.
+    Value total = value->sum;
+    if (request.losses.size() > 1 && value->inputs.counted)
+      total =
+          g.mul(total, g.convert(g.div(examples.count, getDivisor(g, *value)),
+                                 typeOf(total).getElementType()));
+    Value partOfSum = weighted(total), part = weighted(value->mean);
     sum = sum ? g.add(sum, partOfSum) : partOfSum;
     mean = mean ? g.add(mean, part) : part;
   }
   GraphBuilder g(builder, location);
-  addMean(g, "loss", sum, examples.count);
+  addMean(g, "loss", sum,
+          values.size() > 1 ? examples.count : values.front().count);
   if (request.losses.size() > 1)
     for (auto [loss, value] : llvm::zip_equal(request.losses, values))
-      addMean(g, loss.output + "_loss", value.sum, examples.count);
+      addMean(g, loss.output + "_loss", value.sum, value.count);
   if (failed(addMetrics(g, entry, values, examples)))
     return failure();
   eraseResults(entry,

@@ -26,6 +26,8 @@ static DictionaryAttr getAttributes(MLIRContext *context, const Port &port) {
     add(kBatchDimAttr, builder.getI64IntegerAttr(port.batchDim));
   if (port.classCount > 0)
     add(kClassCountAttr, builder.getI64IntegerAttr(port.classCount));
+  if (port.ignoredLabel)
+    add(kIgnoredLabelAttr, builder.getI64IntegerAttr(*port.ignoredLabel));
   return builder.getDictionaryAttr(attributes);
 }
 

@@ -27,6 +27,8 @@ struct Port {
   FlatSymbolRefAttr variable;
   int64_t batchDim = -1;
   int64_t classCount = 0;
+  /// Of labels: the number that is none of a class.
+  std::optional<int64_t> ignoredLabel = {};
 };
 
 StringRef getArgumentRole(func::FuncOp entry, unsigned index);

@@ -125,9 +125,12 @@ static constexpr StringRef kBackendSource =
 ArrayRef<Loss> mlir::dist::graph::getLosses() {
   static const Loss table[] = {
       {{"sparse-categorical-crossentropy",
-        {{kSmoothing, 0, 0, 1}},
+        {{kSmoothing, 0, 0, 1},
+         {kIgnoreIndexKey, 0, -2147483648.0, 2147483647.0, true}},
         "-log(softmax(x))[y]; of probabilities: x = log(clip(p)); smoothed by "
-        "s as PyTorch does: (1 - s) of it, and s of the mean over all classes",
+        "s as PyTorch does: (1 - s) of it, and s of the mean over all classes; "
+        "labels equal to ignore-index (none if it is not given) do not count: "
+        "the mean is over the others of the batch",
         kBackendSource},
        FusedActivation::Softmax,
        true,

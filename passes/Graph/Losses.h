@@ -20,7 +20,12 @@ struct LossInputs {
   /// taken for logits; null: the output holds probabilities.
   Value logits;
   Value label;
+  /// i1 of the label's shape: which of its elements count; null: all do.
+  Value counted;
 };
+
+/// The key of losses with class numbers: the label whose elements do not count.
+inline constexpr StringRef kIgnoreIndexKey = "ignore-index";
 
 /// Which last op of a model a loss takes into itself.
 enum class FusedActivation { None, Softmax, Sigmoid };

@@ -14,8 +14,12 @@ namespace dist {
 using manifest::Binding;
 
 IntegerRanges indexRanges(const Binding &binding) {
-  if (binding.role() == Binding::LABEL)
-    return {{0, binding.class_count()}};
+  if (binding.role() == Binding::LABEL) {
+    IntegerRange classes = {0, binding.class_count()};
+    if (binding.has_ignored_label())
+      classes.other = binding.ignored_label();
+    return {classes};
+  }
   // Negative indices count from the end.
   bool fromEnd = !isUnsigned(binding.global_type().type());
   IntegerRanges ranges;
@@ -28,7 +32,8 @@ IntegerRanges indexRanges(const Binding &binding) {
 
 std::string describe(IntegerRange range) {
   return "expected integers from " + std::to_string(range.low) + " to " +
-         std::to_string(range.end - 1);
+         std::to_string(range.end - 1) +
+         (range.other ? ", or " + std::to_string(*range.other) : "");
 }
 
 /// Of the elements at `first`, `first` + `step`, ... of `count`.
@@ -38,14 +43,18 @@ static Stray findStray(const void *data, int64_t count, IntegerRange range,
   if (range.empty())
     return {};
   auto *bytes = static_cast<const char *>(data);
-  if (std::is_unsigned_v<T>)
+  if (std::is_unsigned_v<T>) {
     range.low = std::max<int64_t>(range.low, 0);
+    if (range.other && *range.other < 0)
+      range.other.reset();
+  }
   // One comparison an element: what lies below wraps around.
   uint64_t size = uint64_t(range.end) - uint64_t(range.low);
   for (int64_t i = first; i < count; i += step) {
     T value; // of a file, where it may be unaligned
     std::memcpy(&value, bytes + i * sizeof value, sizeof value);
-    if (uint64_t(value) - uint64_t(range.low) >= size)
+    if (uint64_t(value) - uint64_t(range.low) >= size &&
+        !(range.other && *range.other == int64_t(value)))
       return {i, std::to_string(value), range};
   }
   return {};

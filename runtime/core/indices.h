@@ -14,13 +14,15 @@
 
 #include "runtime/core/status.h"
 #include "runtime/core/types.h"
+#include <optional>
 #include <vector>
 
 namespace dist {
 
-/// The integers from `low` to below `end`.
+/// The integers from `low` to below `end`, and one more.
 struct IntegerRange {
   int64_t low = 0, end = 0;
+  std::optional<int64_t> other = std::nullopt;
   bool empty() const { return low == end; }
 };
 
@@ -29,7 +31,7 @@ struct IntegerRange {
 /// dim holds all. Never without one; empty ones are not checked.
 using IntegerRanges = std::vector<IntegerRange>;
 IntegerRanges indexRanges(const manifest::Binding &binding);
-/// "expected integers from 0 to 9".
+/// "expected integers from 0 to 9", "…, or -100".
 std::string describe(IntegerRange range);
 
 /// An element that is out of range.

@@ -99,7 +99,9 @@ static Misfit findMisfit(const Column &column, const IntegerRanges &ranges) {
     for (int64_t i = 0; i < n; ++i) {
       IntegerRange range = ranges[(first + i) % ranges.size()];
       double value = elementAsDouble(data.type, data.data, i);
-      if (!range.empty() && !isIntegerWithin(value, range.low, range.end))
+      bool isOther = range.other && value == double(*range.other);
+      if (!range.empty() && !isOther &&
+          !isIntegerWithin(value, range.low, range.end))
         return Misfit{exampleOf(column, first + i), formatNumber(value), range};
     }
     return Misfit();
@@ -125,7 +127,9 @@ static Status checkLabels(const Column &column, const IntegerRanges &classes) {
   return unfit("labels out of range", column.name,
                misfit.example + " has label " + misfit.value + ", " +
                    (any ? "expected integers" : describe(misfit.range)),
-               "check the label file and the model's number of classes");
+               "check the label file and the model's number of classes; a "
+               "number for what is not to count (-100 in PyTorch) is named by "
+               "the loss: sparse-categorical-crossentropy:ignore-index=-100");
 }
 
 /// Integers that index a table of the model.

@@ -42,6 +42,23 @@ std::string check(const manifest::Binding &binding, DataType type,
   return status.message();
 }
 
+TEST(Indices, LabelsThatDoNotCountAreOfNoClass) {
+  manifest::Binding labels = classes(3);
+  labels.set_ignored_label(-100);
+  EXPECT_EQ(check<int64_t>(labels, manifest::I64, {0, 2, -100, 1}), "");
+  EXPECT_NE(check<int64_t>(labels, manifest::I64, {0, -100, -99})
+                .find("it is -99, expected integers from 0 to 2, or -100"),
+            std::string::npos);
+  // 255 of a byte, but not what a negative one would be as a byte.
+  labels.set_ignored_label(255);
+  EXPECT_EQ(check<uint8_t>(labels, manifest::U8, {0, 255}), "");
+  labels.set_ignored_label(-1);
+  EXPECT_NE(check<uint8_t>(labels, manifest::U8, {0, 255}), "");
+  EXPECT_NE(check<uint64_t>(labels, manifest::U64,
+                            {std::numeric_limits<uint64_t>::max()}),
+            "");
+}
+
 TEST(Indices, OfATableCountFromBothEnds) {
   EXPECT_EQ(check<int64_t>(ids(manifest::I64, 8), manifest::I64, {0, 7, -8}),
             "");

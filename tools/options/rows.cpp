@@ -15,7 +15,8 @@ const char *const kLossNames =
     "categorical-crossentropy, binary-crossentropy, mse, mae, huber, "
     "inner-product, or none: "
     "the model's own output is the loss; crossentropies take "
-    ":label-smoothing=X, huber :delta=X";
+    ":label-smoothing=X, the first also :ignore-index=N (such labels do not "
+    "count: the mean is over the others), huber :delta=X";
 
 /// NAME,... without empty ones, of which there must be one.
 static Status parseNames(const char *option, const std::string &given,

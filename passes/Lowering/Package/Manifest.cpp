@@ -230,6 +230,8 @@ void Filler::addBinding(DictionaryAttr description, bool isResult,
     binding->set_batch_dim(dim.getInt());
   if (auto count = description.getAs<IntegerAttr>(kClassCountAttr))
     binding->set_class_count(count.getInt());
+  if (auto ignored = description.getAs<IntegerAttr>(kIgnoredLabelAttr))
+    binding->set_ignored_label(ignored.getInt());
   if (auto counts = description.getAs<DenseI64ArrayAttr>(kIndexCountAttr))
     for (int64_t count : counts.asArrayRef())
       binding->add_index_counts(count);
