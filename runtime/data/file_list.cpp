@@ -6,11 +6,13 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/data/file_list.h"
 #include "runtime/core/text.h"
+#include "runtime/formats/crc32c.h"
 #include <algorithm>
 #include <climits>
 #include <cmath>
 #include <cstring>
 #include <glob.h>
+#include <sys/stat.h>
 
 namespace dist {
 
@@ -61,6 +63,34 @@ Status listFiles(const std::string &name, std::vector<std::string> *out) {
     return wrongSpec(name, "no file matches it");
   if (result != 0)
     return wrongSpec(name, "its folder cannot be read");
+  return Status();
+}
+
+/// A file that has no bytes, or, packed, unpacks to none.
+static bool isEmptyFile(const std::string &path) {
+  constexpr off_t mostPacked = 64; // gzip may keep a name
+  struct stat info;
+  if (stat(path.c_str(), &info) != 0 || !S_ISREG(info.st_mode) ||
+      info.st_size > mostPacked)
+    return false;
+  std::shared_ptr<const FileBytes> file;
+  return info.st_size == 0 ||
+         (FileBytes::openUnpacked(path, &file).ok() && file->bytes().empty());
+}
+
+Status leaveOutEmpty(std::vector<std::string> *files) {
+  auto middle = std::stable_partition(
+      files->begin(), files->end(),
+      [](const std::string &file) { return !isEmptyFile(file); });
+  if (middle == files->end() || middle == files->begin())
+    return Status();
+  std::shared_ptr<const FileBytes> other;
+  DIST_RETURN_IF_ERROR(
+      FileBytes::openUnpacked(files->front(), &other, FileAccess::Map));
+  if (!isTfRecord(other->bytes()))
+    return Status::error(StatusCode::InvalidInput, "empty data file", *middle,
+                         "", "give a file with examples, or leave it out");
+  files->erase(middle, files->end());
   return Status();
 }
 

@@ -22,6 +22,11 @@ std::string listNames(const std::vector<std::string> &names);
 /// the lines of the file LIST name, relative to its folder, in their order.
 Status listFiles(const std::string &name, std::vector<std::string> *out);
 
+/// Leaves out files without a byte, which writers of TFRecords in parts make of
+/// parts that got no examples. Errors: such a one among files of another form,
+/// where something is missing. All of them are left to who reads them.
+Status leaveOutEmpty(std::vector<std::string> *files);
+
 /// The examples of several files, one file's after another's. Memory is that
 /// of all, and of the file that is added; what is stored stays where it is.
 class JoinedArrays {

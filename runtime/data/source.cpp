@@ -265,7 +265,7 @@ struct Piece {
       if (batches)
         batches->insert(part.batches.begin(), part.batches.end());
     }
-    return Status();
+    return leaveOutEmpty(files);
   }
   /// What `read` brings of each of the worker's `files`, joined and cut;
   /// `rows`: how many examples each of them has, which a piece before has said.

@@ -28,6 +28,30 @@ bool isGzip(std::string_view bytes) {
          (bytes[3] & 0xe0) == 0;
 }
 
+/// zlib's own form, of which TensorFlow writes TFRecords, too. Its two bytes of
+/// magic may begin a text ("x^2,y"): so what is unpacked has to be records, or
+/// nothing.
+static bool isZlibOfRecords(std::string_view bytes) {
+  auto byte = [&](size_t at) { return static_cast<unsigned char>(bytes[at]); };
+  constexpr unsigned char ownDictionary = 0x20;
+  if (bytes.size() < 8 || (byte(0) & 0x0f) != Z_DEFLATED ||
+      (byte(0) * 256 + byte(1)) % 31 != 0 || (byte(1) & ownDictionary))
+    return false;
+  char start[12];
+  z_stream stream{};
+  if (inflateInit2(&stream, MAX_WBITS) != Z_OK)
+    return false;
+  stream.next_in = reinterpret_cast<Bytef *>(const_cast<char *>(bytes.data()));
+  stream.avail_in = static_cast<uInt>(std::min(bytes.size(), kBlock));
+  stream.next_out = reinterpret_cast<Bytef *>(start);
+  stream.avail_out = sizeof start;
+  int code = inflate(&stream, Z_NO_FLUSH);
+  size_t size = sizeof start - stream.avail_out;
+  inflateEnd(&stream);
+  return size == 0 ? code == Z_STREAM_END
+                   : isTfRecord(std::string_view(start, size));
+}
+
 namespace {
 
 /// Memory of the kernel's that grows without a second copy beside it: half of
@@ -77,17 +101,18 @@ private:
   size_t used = 0, capacity = 0;
 };
 
-/// A gzip file, which may hold several streams, one after another.
+/// A gzip file, or one of zlib's form, which may hold several streams, one
+/// after another.
 class Inflater {
 public:
-  explicit Inflater(std::string_view packed) : packed(packed) {}
+  Inflater(std::string_view packed, bool isGzip)
+      : packed(packed), windowBits(isGzip ? MAX_WBITS + 16 : MAX_WBITS) {}
   ~Inflater() { inflateEnd(&stream); }
   Inflater(const Inflater &) = delete;
   Inflater &operator=(const Inflater &) = delete;
 
   Status open(const std::string &path) {
-    // 16 added to the window's bits: gzip only.
-    return inflateInit2(&stream, MAX_WBITS + 16) == Z_OK
+    return inflateInit2(&stream, windowBits) == Z_OK
                ? Status()
                : Status::error(StatusCode::Unavailable, "cannot unpack", path,
                                "zlib has no memory", "free some memory");
@@ -129,6 +154,7 @@ public:
 
 private:
   std::string_view packed;
+  const int windowBits; // 16 more: gzip only
   z_stream stream{};
   size_t used = 0;
   bool atEnd = false;
@@ -139,7 +165,7 @@ private:
 /// Unpacks all of it, or as much as shows that it is too much.
 static Status unpack(std::string_view packed, const std::string &path,
                      const UnpackLimit &limit, GrowingMemory *out) {
-  Inflater stream(packed);
+  Inflater stream(packed, isGzip(packed));
   DIST_RETURN_IF_ERROR(stream.open(path));
   DIST_RETURN_IF_ERROR(stream.appendBlock(path, out));
   size_t memory = availableMemory() / 2, named = SIZE_MAX;
@@ -175,7 +201,8 @@ Status FileBytes::openUnpacked(const std::string &path,
                          path,
                          "its name ends in .gz, but no gzip stream is in it",
                          "fetch it again, or give it its right name");
-  if (promised || (!other && isGzip(file->bytes()))) {
+  if (promised ||
+      (!other && (isGzip(file->bytes()) || isZlibOfRecords(file->bytes())))) {
     auto plain = std::make_shared<FileBytes>();
     GrowingMemory grown;
     DIST_RETURN_IF_ERROR(unpack(file->bytes(), path, limit, &grown));
