@@ -16,6 +16,7 @@
 #include "passes/Analysis/BatchRows.h"
 #include "passes/Lowering/Kernels/PredictKernels.h"
 #include "tools/dist-opt/Compilation.h"
+#include "tools/options/values.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/Path.h"
 #include <numeric>
@@ -160,6 +161,7 @@ LoweringOptions Compilation::loweringOptions() {
           .wasInterrupted())
     map["seed"] = std::to_string(options.seed);
   map["notes"] = joinNotes();
+  map["plan"] = ::dist::tools::formatPlan(options);
   // Who gives them again asks for what the package is.
   map["arguments"] = llvm::join(options.compileArguments, "\n");
   return lowering;

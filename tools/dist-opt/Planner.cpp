@@ -14,6 +14,7 @@
 #include "tools/dist-opt/PlanCandidates.h"
 #include "tools/dist-opt/Reports.h"
 #include "tools/options/interrupt.h"
+#include "tools/options/values.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -97,23 +98,8 @@ static void print(const std::vector<Candidate> &list, const Candidate &best,
 
 /// What `--strategy @FILE` reads.
 static Status save(const Options &options, const std::string &path) {
-  std::string text =
-      "--strategy=" + ::dist::tools::formatStrategies(options.strategies) +
-      "\n";
-  if (!options.mesh.empty())
-    text += "--mesh=" + ::dist::tools::formatMesh(options.mesh) + "\n";
-  text += "--devices=" + options.devices.front().kind + ":" +
-          std::to_string(options.devices.size()) + "\n";
-  if (options.workers > 0)
-    text += "--workers=" + std::to_string(options.workers) + "\n";
-  if (options.hosts > 0)
-    text += "--hosts=" + std::to_string(options.hosts) + "\n";
-  for (const std::string &rule : options.split)
-    text += "--split=" + rule + "\n";
-  if (!options.splitPreset.empty())
-    text += "--split-preset=" + options.splitPreset + "\n";
   ::dist::tools::Shield shield("writing the output");
-  return ::dist::writeFile(path, text);
+  return ::dist::writeFile(path, ::dist::tools::formatPlan(options));
 }
 
 /// The shortest possible one that `counts`; null: there is none.

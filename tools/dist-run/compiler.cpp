@@ -128,9 +128,9 @@ Status runCompiler(const std::vector<std::string> &words,
   while (waitpid(child, &code, 0) < 0 && errno == EINTR)
     ;
   if (WIFEXITED(code) && WEXITSTATUS(code) == 0) {
-    std::string warnings = adopt(text, false);
-    if (!warnings.empty())
-      printNote(warnings.substr(0, warnings.size() - 1));
+    std::istringstream lines(adopt(text, false));
+    for (std::string line; std::getline(lines, line);)
+      printNote(line);
     return Status();
   }
   // What the loader says, as of a library that is not there, is why.

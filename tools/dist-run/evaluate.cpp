@@ -18,6 +18,7 @@
 #include "tools/dist-run/follow.h"
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
+#include "tools/dist-run/planned.h"
 #include "tools/dist-run/program.h"
 #include "tools/options/interrupt.h"
 
@@ -72,7 +73,8 @@ int runEvaluate(const Options &options) {
   ClusterRun cluster;
   if (!readsStates) {
     if (launchesWorkers(options))
-      return launchWorkers(options, kDefaultBatch);
+      return isToBePlanned(options) ? runPlanned(options, kDefaultBatch)
+                                    : launchWorkers(options, kDefaultBatch);
     if (Status status = cluster.find(options); !status.ok())
       return report(status);
   }

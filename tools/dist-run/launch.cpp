@@ -20,13 +20,13 @@
 #include "runtime/cluster/open_files.h"
 #include "runtime/cluster/socket.h"
 #include "runtime/core/package.h"
-#include "runtime/device/cpu/cpus.h"
 #include "runtime/formats/file.h"
 #include "tools/dist-run/commands.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/held_package.h"
 #include "tools/dist-run/launched_worker.h"
 #include "tools/dist-run/present_chief.h"
+#include "tools/dist-run/planned.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/restart_end.h"
 #include "tools/dist-run/secret.h"
@@ -532,17 +532,10 @@ int launchWorkers(const Options &options, int64_t defaultBatch) {
               "its own, and does not use it");
   if (Status status = checkFiles(options); !status.ok())
     return report(status);
-  std::vector<std::string> more = openingArguments(options, defaultBatch);
-  // Each takes its part of the CPUs (see ClusterRun::find).
-  int cpus = int(cpu::usableCpus().size());
-  int each = std::max(1, cpus / options.workers);
-  if (options.threads == 0 && !isPackage(options.model))
-    more.push_back("--threads=" +
-                   std::to_string(std::max<int>(
-                       1, each / std::max<size_t>(1, options.devices.size()))));
   Program program;
   CompileFailure failure;
-  Status status = makeProgram(options, more, &program, &failure);
+  Status status = makeProgram(options, workerArguments(options, defaultBatch),
+                              &program, &failure);
   if (failure.exitCode) {
     std::fputs(failure.text.c_str(), stderr);
     return failure.exitCode;

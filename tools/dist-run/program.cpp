@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "tools/dist-run/program.h"
+#include "runtime/core/text.h"
 #include "runtime/core/variants.h"
 #include "runtime/device/cpu/cpus.h"
 #include "runtime/device/cpu/features.h"
@@ -15,6 +16,7 @@
 #include "tools/dist-run/cache.h"
 #include "tools/dist-run/console.h"
 #include "tools/dist-run/launch.h"
+#include "tools/dist-run/planned.h"
 #include "tools/dist-run/served.h"
 #include "tools/options/cluster.h"
 #include "tools/options/interrupt.h"
@@ -216,11 +218,16 @@ Status makeProgram(const Options &options, const std::vector<std::string> &more,
                          options.model, "the folder is no compiled package",
                          "give an .onnx file or a package");
   }
-  out->arguments = options.compileArguments;
+  // A package from the cache has the plan, too: it is kept from there.
+  out->arguments.clear();
+  for (const std::string &word : options.compileArguments)
+    if (!startsWith(word, "--save-plan="))
+      out->arguments.push_back(word);
   out->arguments.insert(out->arguments.end(), more.begin(), more.end());
   if (!options.monitors.reduceOnPlateau.metric.empty() && !options.settableLr)
     out->arguments.push_back("--settable-lr");
-  return compile(options, out, failure);
+  DIST_RETURN_IF_ERROR(compile(options, out, failure));
+  return options.savePlan.empty() ? Status() : savePlan(options, out->folder);
 }
 
 std::vector<std::string> modelNotes(const manifest::Manifest &manifest) {

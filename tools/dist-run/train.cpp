@@ -18,6 +18,7 @@
 #include "tools/dist-run/launch.h"
 #include "tools/dist-run/output.h"
 #include "tools/dist-run/prepare.h"
+#include "tools/dist-run/planned.h"
 #include "tools/dist-run/program.h"
 #include "tools/dist-run/scratch.h"
 #include "tools/dist-run/served.h"
@@ -221,7 +222,8 @@ int runFit(const Options &options) {
   if (!status.ok())
     return report(status);
   if (launches)
-    return launchWorkers(options, kDefaultBatch);
+    return isToBePlanned(options) ? runPlanned(options, kDefaultBatch)
+                                  : launchWorkers(options, kDefaultBatch);
   const LateComer lateComer(options, cluster, servers > 0);
   if (lateComer.isTooLate())
     return 0;

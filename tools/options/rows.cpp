@@ -262,6 +262,7 @@ static void addStrategyOptions(Table &table, Options &o) {
   table.value("--mesh", "AXIS=N,...", "axes of the devices, major first",
               [&](const std::string &given) {
                 o.planFile.clear();
+                o.mesh.clear(); // that of a plan
                 return parseMesh(given, &o.mesh);
               });
   table.value("--device-weights", "N,N,...",

@@ -16,6 +16,7 @@
 #include <cstdlib>
 #include <iterator>
 #include <sstream>
+#include <utility>
 
 namespace dist::tools {
 
@@ -188,49 +189,95 @@ Status parseSplitPreset(const std::string &option, const std::string &text,
   return Status();
 }
 
+std::string formatPlan(const Options &options) {
+  std::string text =
+      "--strategy=" + formatStrategies(options.strategies) + "\n";
+  if (!options.mesh.empty())
+    text += "--mesh=" + formatMesh(options.mesh) + "\n";
+  text += "--devices=" + options.devices.front().kind + ":" +
+          std::to_string(options.devices.size()) + "\n";
+  if (options.workers > 0)
+    text += "--workers=" + std::to_string(options.workers) + "\n";
+  if (options.hosts > 0)
+    text += "--hosts=" + std::to_string(options.hosts) + "\n";
+  for (const std::string &rule : options.split)
+    text += "--split=" + rule + "\n";
+  if (!options.splitPreset.empty())
+    text += "--split-preset=" + options.splitPreset + "\n";
+  return text;
+}
+
+/// A line of a plan: an option and its value.
+static Status parsePlanLine(const std::string &path, const std::string &line,
+                            const std::string &name, const std::string &value,
+                            Options *out) {
+  if (name == "--mesh") {
+    out->mesh.clear();
+    out->planFile = path;
+    return parseMesh(value, &out->mesh);
+  }
+  if (name == "--devices")
+    return parseDevices(value, &out->devices);
+  if (name == "--split-preset")
+    return parseSplitPreset(path + ": " + name, value, &out->splitPreset);
+  if (name == "--split") {
+    out->split.push_back(value);
+    return Status();
+  }
+  if (name != "--workers" && name != "--hosts")
+    return Status::error(StatusCode::InvalidInput, "no line of a plan", path,
+                         "'" + line + "'",
+                         "give --strategy=, --mesh=, --devices=, --workers=, "
+                         "--hosts=, --split= or --split-preset=");
+  int64_t number = 0;
+  DIST_RETURN_IF_ERROR(parseInteger(path + ": " + name, value, 1, &number));
+  (name == "--hosts" ? out->hosts : out->workers) = int(number);
+  return Status();
+}
+
 Status parsePlan(const std::string &given, Options *out) {
   if (given.empty() || given[0] != '@')
     return parseStrategies(given, &out->strategies);
   std::string path = given.substr(1);
   std::string text, line, list;
   DIST_RETURN_IF_ERROR(readText(path, &text));
+  auto isSpace = [](unsigned char c) { return std::isspace(c); };
+  auto removeSpaces = [&](std::string &from) {
+    from.erase(std::remove_if(from.begin(), from.end(), isSpace), from.end());
+  };
+  bool isNamed = false;
   std::istringstream stream(text);
   while (std::getline(stream, line)) {
-    line.erase(std::remove_if(line.begin(), line.end(),
-                              [](unsigned char c) { return std::isspace(c); }),
-               line.end());
     size_t equals = line.find('=');
-    if (line.compare(0, 2, "--") != 0) {
+    std::string name = line.substr(0, equals);
+    removeSpaces(name);
+    if (name.compare(0, 2, "--") != 0) {
+      removeSpaces(line);
       list += line;
       continue;
     }
-    std::string name = line.substr(0, equals),
-                value =
-                    equals == std::string::npos ? "" : line.substr(equals + 1);
-    if (name == "--strategy") {
-      list += value;
-    } else if (name == "--mesh") {
-      out->mesh.clear();
-      out->planFile = path;
-      DIST_RETURN_IF_ERROR(parseMesh(value, &out->mesh));
-    } else if (name == "--devices") {
-      DIST_RETURN_IF_ERROR(parseDevices(value, &out->devices));
-    } else if (name == "--workers" || name == "--hosts") {
-      int64_t number = 0;
-      DIST_RETURN_IF_ERROR(parseInteger(path + ": " + name, value, 1, &number));
-      (name == "--hosts" ? out->hosts : out->workers) = int(number);
-    } else if (name == "--split") {
-      out->split.push_back(value);
-    } else if (name == "--split-preset") {
-      DIST_RETURN_IF_ERROR(
-          parseSplitPreset(path + ": " + name, value, &out->splitPreset));
-    } else {
-      return Status::error(StatusCode::InvalidInput, "no line of a plan", path,
-                           "'" + line + "'",
-                           "give --strategy=, --mesh=, --devices=, --workers=, "
-                           "--hosts=, --split= or --split-preset=");
+    std::string value =
+        equals == std::string::npos ? "" : line.substr(equals + 1);
+    // Names of variables may have spaces in them.
+    while (!value.empty() && isSpace(value.back()))
+      value.pop_back();
+    if (name != "--split")
+      removeSpaces(value);
+    if (name != "--strategy") {
+      DIST_RETURN_IF_ERROR(parsePlanLine(path, line, name, value, out));
+      continue;
     }
+    if (std::exchange(isNamed, true))
+      return Status::error(StatusCode::InvalidInput, "no plan", path,
+                           "it has two lines --strategy=",
+                           "give all of its strategies in one, with commas");
+    list += value;
   }
+  if (list.empty())
+    return Status::error(StatusCode::InvalidInput, "no plan", path,
+                         "it names no strategy",
+                         "add --strategy=NAME, or make it with --strategy auto "
+                         "--save-plan");
   return parseStrategies(list, &out->strategies);
 }
 

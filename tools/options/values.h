@@ -25,6 +25,8 @@ Status parseStrategies(const std::string &text, std::vector<Strategy> *out);
 /// writes) as lines --strategy=..., --mesh=..., --devices=..., --split=...,
 /// --split-preset=...
 Status parsePlan(const std::string &text, Options *out);
+/// Such lines.
+std::string formatPlan(const Options &options);
 /// `transformer,vocab`: presets in their order.
 Status parseSplitPreset(const std::string &option, const std::string &text,
                         std::string *out);
