@@ -380,7 +380,8 @@ const OnnxOp *mlir::dist::graph::findOnnxOp(StringRef domain, StringRef name,
          {getOnnxMathOps(), getOnnxActivationOps(), getOnnxShapeOps(),
           getOnnxDataOps(), getOnnxIndexOps(), getOnnxReduceOps(),
           getOnnxContractionOps(), getOnnxAttentionOps(), getOnnxEinsumOps(),
-          getOnnxPoolOps(), getOnnxNormOps(), getOnnxLossOps(),
+          getOnnxPoolOps(), getOnnxFoldOps(), getOnnxGridOps(),
+          getOnnxFourierOps(), getOnnxNormOps(), getOnnxLossOps(),
           getOnnxResizeOps(), getOnnxRandomOps(), getOnnxRecurrentOps(),
           getOnnxRefusedOps()})
       for (const OnnxOp &row : rows)
