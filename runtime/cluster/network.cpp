@@ -260,6 +260,23 @@ static ClusterSpec onlyNeeded(const ClusterSpec &spec, bool needsChief) {
   return needed;
 }
 
+std::string awaitAnyHost(const std::vector<std::string> &hosts, double seconds,
+                         Network &network) {
+  const auto begin = std::chrono::steady_clock::now();
+  const std::chrono::duration<double> time(seconds);
+  for (double pause = kShortestNameWait;;
+       pause = std::min(2 * pause, kLongestNameWait)) {
+    std::string why;
+    for (const std::string &host : hosts)
+      if (!network.resolve(host, &why).empty())
+        return "";
+    if (std::chrono::steady_clock::now() - begin >= time)
+      return why;
+    std::this_thread::sleep_for(
+        std::chrono::duration<double>(std::min(pause, seconds)));
+  }
+}
+
 std::vector<Status> awaitNetwork(const ClusterSpec &spec, const NameWait &wait,
                                  Network &network) {
   const auto ignore = [](const Task &, const Address &,

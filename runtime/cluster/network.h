@@ -57,6 +57,12 @@ bool isWildcard(const std::string &host);
 /// port that is taken. Nothing is sent to a peer.
 std::vector<Status> checkNetwork(const ClusterSpec &spec, Network &network);
 
+/// Waits until the name of one of the hosts is known, as a name service that
+/// comes up with the job tells it late, but no longer than `seconds`. Empty,
+/// or why none is.
+std::string awaitAnyHost(const std::vector<std::string> &hosts, double seconds,
+                         Network &network);
+
 /// How a process that starts waits for names.
 struct NameWait {
   double seconds = 300; // 0: however long it takes

@@ -8,6 +8,7 @@
 #include "runtime/formats/onnx.pb.h"
 #include "runtime/formats/onnx_branches.h"
 #include <algorithm>
+#include <functional>
 #include <set>
 #include <vector>
 

@@ -44,7 +44,8 @@ Status Membership::Impl::open() {
   DIST_RETURN_IF_ERROR(findMember(options.spec, &self));
   if (options.store) {
     EtcdClientOptions reached;
-    DIST_RETURN_IF_ERROR(findStore(options.store, options.secret, &reached));
+    DIST_RETURN_IF_ERROR(
+        findStore(options.store, options.secret, getStoreSeconds(), &reached));
     client = around.connect(reached);
     reached.timeout = kLeaseMilliseconds;
     leases = around.connect(reached);
@@ -422,7 +423,8 @@ Status readFromChief(Address *at, const std::optional<JobSecret> &secret,
   reached.addresses = {chief.text()};
   reached.tls = certificatesOf(secret);
   if (store)
-    DIST_RETURN_IF_ERROR(findStore(store, secret, &reached));
+    DIST_RETURN_IF_ERROR(
+        findStore(store, secret, kCallMilliseconds / 1e3, &reached));
   EtcdClient client(reached);
   ChiefsPlace place;
   auto find = [&] {

@@ -71,9 +71,12 @@ std::string folderOf(const std::string &root, int epoch,
 std::string chiefKey(const Address &chief);
 std::optional<TlsCertificates>
 certificatesOf(const std::optional<JobSecret> &secret);
-/// How a shared store is reached. Errors: no host of its addresses is known.
+/// How long a shared store may be away while processes meet.
+inline constexpr double kStoreSeconds = 10;
+/// How a shared store is reached. Errors: no host of its addresses is known
+/// after so many seconds.
 Status findStore(const SharedStore &store,
-                 const std::optional<JobSecret> &secret,
+                 const std::optional<JobSecret> &secret, double seconds,
                  EtcdClientOptions *out);
 /// The connection of who serves the store does not show the secret that this
 /// process has.
@@ -349,6 +352,11 @@ struct Membership::Impl {
     begin = lastCall = around.now();
     nextNote = begin + kFirstNote;
     pause = kShortestPause;
+  }
+  /// kStoreSeconds, or as long as the start may take.
+  double getStoreSeconds() const {
+    return options.timeout > 0 ? std::min(kStoreSeconds, options.timeout)
+                               : kStoreSeconds;
   }
   /// Whether it has lasted so many seconds, or as long as the start may.
   bool isPast(double seconds) const {

@@ -23,8 +23,6 @@ using namespace etcdserverpb;
 
 namespace dist::cluster {
 
-/// How long an etcd may be away while processes meet.
-static constexpr double kEtcdSeconds = 10;
 static constexpr size_t kNameBytes = 8;
 /// What a call may take beyond its deadline, in milliseconds.
 static constexpr int64_t kSlack = 1000;
@@ -35,18 +33,18 @@ bool isAway(const StoreResult &result) {
 }
 
 Status findStore(const SharedStore &store,
-                 const std::optional<JobSecret> &secret,
+                 const std::optional<JobSecret> &secret, double seconds,
                  EtcdClientOptions *out) {
   SystemNetwork network;
-  std::string why;
-  bool isKnown = false;
+  std::vector<std::string> hosts;
   out->addresses.clear();
   for (const Address &address : store.addresses) {
-    // The name of a member that is gone may be so, too: gRPC looks again.
-    isKnown |= !network.resolve(address.host, &why).empty();
+    hosts.push_back(address.host);
     out->addresses.push_back(address.text());
   }
-  if (!isKnown)
+  // The name of a member that is gone may be so, too: gRPC looks again.
+  std::string why = awaitAnyHost(hosts, seconds, network);
+  if (!why.empty())
     return Status::error(StatusCode::Unavailable,
                          "a host of the cluster's store is not known",
                          store.text(), why, "correct --coordination");
@@ -115,10 +113,7 @@ StoreResult Membership::Impl::call(const std::function<StoreResult()> &once) {
   // A deadline that passed while this process was stopped says nothing.
   if (!options.store)
     return isAway(result) && sleptThrough(begin) ? once() : result;
-  double seconds = kEtcdSeconds;
-  if (options.timeout > 0)
-    seconds = std::min(seconds, options.timeout);
-  const std::chrono::duration<double> time(seconds);
+  const std::chrono::duration<double> time(getStoreSeconds());
   for (Clock::time_point first = around.now();
        isAway(result) && around.now() - first < time; result = once()) {
     around.sleep(kShortestPause);

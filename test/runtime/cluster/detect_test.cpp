@@ -288,6 +288,23 @@ TEST(NetworkAwait, ANameThatDoesNotComeIsAnError) {
                         "'a:1', and: no such name; correct the name"));
 }
 
+TEST(NetworkAwait, OneHostOfSeveralIsEnough) {
+  class LateNetwork : public FakeNetwork {
+  public:
+    std::vector<std::string> resolve(const std::string &host,
+                                     std::string *why) override {
+      if (asked == 3)
+        names["late"] = "10.0.0.3";
+      return FakeNetwork::resolve(host, why);
+    }
+  };
+  LateNetwork network;
+  EXPECT_EQ(awaitAnyHost({"gone", "late"}, 60, network), "");
+  EXPECT_EQ(network.asked, 4);
+  EXPECT_EQ(awaitAnyHost({"gone", "b"}, 0, network), "");
+  EXPECT_EQ(awaitAnyHost({"gone"}, 1e-9, network), "no such name");
+}
+
 TEST(SystemNetwork, SeesAPortInUse) {
   int server = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   sockaddr_in address = {};
