@@ -61,7 +61,7 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
                 own[name] = value.detach().clone()
                 value.data.copy_(torch.from_numpy(stamps.stamp(name, own[name].numpy())))
         file = io.BytesIO()
-        with warnings.catch_warnings(), paths_by_dropout(module):
+        with warnings.catch_warnings(), paths_by_dropout(module), layers_by_parts(module):
             warnings.simplefilter("ignore")
             # The exporter by tracing: the other one has no mode for training.
             torch.onnx.export(module, tuple(inputs), file, dynamo=False, training=torch.onnx.TrainingMode.PRESERVE,
@@ -113,6 +113,42 @@ def paths_by_dropout(module):
         if (kind.endswith("DropPath") or kind == "StochasticDepth") and rate and getattr(part, "scale_by_keep", True):
             part.forward = make_forward(part, float(rate), getattr(part, "mode", "row") == "row")
             changed.append(part)
+    try:
+        yield
+    finally:
+        for part in changed:
+            del part.forward
+
+
+@contextlib.contextmanager
+def layers_by_parts(module):
+    """Layers that the exporter refuses, or writes as a loop over the examples, by what they are made of."""
+    changed = []
+
+    def make_bag(part):
+        def forward(x, offsets=None, per_sample_weights=None):
+            if x.ndim != 2 or offsets is not None:
+                raise SystemExit("error: EmbeddingBag with offsets has bags of any length, which no file has; give it one row of indices an example")
+            rows = torch.nn.functional.embedding(x, part.weight)
+            if per_sample_weights is not None:
+                rows = rows * per_sample_weights.unsqueeze(-1)
+            return rows.amax(1) if part.mode == "max" else getattr(rows, part.mode)(1)
+        return forward
+
+    def make_bilinear(part):
+        def forward(x, y):
+            z = torch.einsum("...i,oij,...j->...o", x, part.weight, y)
+            return z if part.bias is None else z + part.bias
+        return forward
+
+    for part in module.modules():
+        if isinstance(part, torch.nn.EmbeddingBag) and part.padding_idx is None and part.max_norm is None:
+            part.forward = make_bag(part)
+        elif isinstance(part, torch.nn.Bilinear):
+            part.forward = make_bilinear(part)
+        else:
+            continue
+        changed.append(part)
     try:
         yield
     finally:

@@ -2,8 +2,8 @@
 
 FOLDER/model.onnx is what examples/export/pytorch_to_onnx.py makes of it,
 FOLDER/model.jsonl the losses of 40 steps on the repository's digits. The same of
-FOLDER/told.onnx, of which the script has to tell what is trained. FOLDER/dropout.onnx
-is not trained: it draws numbers of its own.
+FOLDER/told.onnx, of which the script has to tell what is trained, and FOLDER/parts.onnx.
+FOLDER/dropout.onnx is not trained: it draws numbers of its own.
 """
 import os
 import sys
@@ -43,6 +43,19 @@ class Told(nn.Module):
         return self.last(torch.tanh(self.norm(x) * torch.sigmoid(self.gain))) * self.scale.exp()
 
 
+class Parts(nn.Module):
+    """Layers that torch.onnx.export has no words for."""
+
+    def __init__(self):
+        super().__init__()
+        self.mean, self.sum = nn.EmbeddingBag(17, 8), nn.EmbeddingBag(17, 8, mode="sum")
+        self.pair = nn.Bilinear(8, 8, 10)
+
+    def forward(self, x):
+        pixels = (x * 16).long().flatten(1)
+        return self.pair(self.mean(pixels), 0.1 * self.sum(pixels))
+
+
 class DropPath(nn.Module):
     """As timm and transformers have it: each example drops its path."""
 
@@ -75,6 +88,7 @@ example = (torch.rand(2, 1, 8, 8),)
 digits = read_digits(project)
 export_and_train(net(), "model")
 export_and_train(Told(), "told")
+export_and_train(Parts(), "parts")
 export(net(nn.Dropout(0.5)), example, os.path.join(folder, "dropout.onnx"))
 export(net(DropPath(0.25)), example, os.path.join(folder, "path.onnx"))
 try:
