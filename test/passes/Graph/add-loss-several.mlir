@@ -1,6 +1,7 @@
 // RUN: dist-opt %s --graph-add-loss='loss=y=sparse-categorical-crossentropy,p=mse loss-weights=p=0.25 metrics=y=accuracy,p=mae partial=true' | FileCheck %s
 // RUN: dist-opt %s --graph-add-loss='loss=p=mse loss-weights=p=0.25' | FileCheck %s --check-prefix=ONE
 // RUN: dist-opt %s --graph-add-loss='loss=y=sparse-categorical-crossentropy,p=huber:delta=2' | FileCheck %s --check-prefix=KEY
+// RUN: dist-opt %s --graph-add-loss='loss=y=sparse-categorical-crossentropy:ignore-index=-1,p=mse' | FileCheck %s --check-prefix=IGNORE
 
 // Each output has a label, a loss and metrics; the loss is the weighted sum.
 // CHECK: graph.variable @"metric/loss/total"
@@ -32,6 +33,19 @@
 // CHECK-LABEL: func @train_step_partial(
 // CHECK: graph.role = "mask"
 // CHECK-NOT: graph.role = "mask"
+
+// One whose labels do not all count is the mean of those that do; in the sum of
+// both over an epoch it counts by its batch's examples, by itself by its own.
+// IGNORE-LABEL: func @eval_step(
+// IGNORE: %[[COUNT:.+]] = graph.reduce sum, %{{.+}} {dims = array<i64: 0>}
+// IGNORE: %[[SUM:.+]] = graph.reduce sum, %{{.+}} {dims = array<i64: 0>}
+// IGNORE: graph.div %[[SUM]], %{{.+}}
+// IGNORE: %[[FACTOR:.+]] = graph.div %{{.+}}, %{{.+}}
+// IGNORE: graph.mul %[[SUM]], %[[FACTOR]]
+// IGNORE: graph.read @"metric/y_loss/total"
+// IGNORE: graph.convert %[[SUM]]
+// IGNORE: graph.read @"metric/y_loss/count"
+// IGNORE: graph.convert %[[COUNT]]
 
 // ONE-LABEL: func @eval_step
 // ONE-SAME: graph.name = "label"
