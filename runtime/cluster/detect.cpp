@@ -36,13 +36,17 @@ static std::vector<Status> readTfConfig(const Variables &variables,
   return parseJsonConfig(variables.at("TF_CONFIG"), "TF_CONFIG", spec);
 }
 
-/// Innermost first: mpirun may run within a job of Slurm or Kubernetes, and is
-/// then what has started this process. What a user sets goes before them.
+/// Innermost first: torchrun or mpirun may run within a job of Slurm or
+/// Kubernetes, and is then what has started this process. What a user sets goes
+/// before them.
 static const Launcher kLaunchers[] = {
     {"TF_CONFIG", "TF_CONFIG", hasTfConfig, readTfConfig},
+    {"torchrun", "torchrun", isStartedByTorchrun, readTorchrun},
     {"mpi", "mpirun", isStartedByMpi, readMpi},
     {"slurm", "Slurm", isStartedBySlurm, readSlurm},
     {"kubernetes", "Kubernetes", isStartedByKubernetes, readKubernetes},
+    // srun may set its variables, too.
+    {"mpiexec", "mpiexec", isStartedByHydra, readHydra},
 };
 
 static std::string countText(size_t tasks) {
@@ -137,7 +141,8 @@ static std::vector<Status> detectNamed(const ClusterRequest &request,
   return {Status::error(
       StatusCode::InvalidArgument, "wrong option value", "--cluster",
       "there is no " + inQuotes(request.source),
-      near.empty() ? "give TF_CONFIG, slurm, mpi, kubernetes or FILE.json"
+      near.empty() ? "give TF_CONFIG, torchrun, slurm, mpi, kubernetes or "
+                     "FILE.json"
                    : "did you mean " + near + "?")};
 }
 
@@ -199,11 +204,15 @@ std::string explainUnused(const Variables &variables,
     if (&launcher == kLaunchers)
       return note("TF_CONFIG is set");
     ClusterSpec spec;
-    if (!launcher.read(variables, &spec).empty() || spec.tasks().size() < 2)
+    const bool isRead = launcher.read(variables, &spec).empty();
+    if (isRead && spec.tasks().size() < 2)
       continue;
-    return note(std::string(launcher.title) + " started " +
-                countText(spec.tasks().size()) +
-                ", each of which does all of the work by itself");
+    const bool isCounted = !isRead && launcher.read == readHydra;
+    if (isRead || isCounted)
+      return note(std::string(launcher.title) + " started " +
+                  (isRead ? countText(spec.tasks().size())
+                          : variables.at("PMI_SIZE") + " tasks") +
+                  ", each of which does all of the work by itself");
   }
   return "";
 }

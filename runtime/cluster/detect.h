@@ -13,7 +13,8 @@ namespace dist::cluster {
 
 /// What the command line says of the cluster.
 struct ClusterRequest {
-  /// TF_CONFIG, slurm, mpi, kubernetes, or JSON text; empty: what is found.
+  /// TF_CONFIG, torchrun, slurm, mpi, kubernetes, or JSON text; empty: what is
+  /// found.
   std::string source;
   /// Of a JSON text: how messages name it.
   std::string textName;

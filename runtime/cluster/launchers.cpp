@@ -162,6 +162,13 @@ std::vector<Status> readSlurm(const Variables &variables, ClusterSpec *spec) {
           "leave them as Slurm sets them");
     return r.faults;
   }
+  if (*rank >= *tasks && r.find("SLURM_HET_SIZE")) {
+    r.add("SLURM_HET_SIZE",
+          "the variables of a heterogeneous job's task name the nodes of its "
+          "own part alone",
+          "set TF_CONFIG, or start the processes by mpirun");
+    return r.faults;
+  }
   if (*rank >= *tasks) {
     r.add("SLURM_PROCID, " + countName,
           "it is task " + std::to_string(*rank) + " of " +
@@ -261,6 +268,13 @@ static int portOfJob(const std::string &job) {
   return kFirstPort + int(hash % (kPorts / kPortsOfJob)) * kPortsOfJob;
 }
 
+/// All are on one host, where no address is needed.
+static void setOneHost(int64_t tasks, int port, ClusterSpec *spec) {
+  std::vector<Address> &workers = spec->of(Job::Worker);
+  for (int i = 0; i < tasks; ++i)
+    workers[size_t(i)] = {"127.0.0.1", port + i};
+}
+
 std::vector<Status> readMpi(const Variables &variables, ClusterSpec *spec) {
   VariableReader r("Open MPI", variables, spec);
   auto tasks = r.integer("OMPI_COMM_WORLD_SIZE", 1, kMostTasks, kUseMpirun);
@@ -293,9 +307,7 @@ std::vector<Status> readMpi(const Variables &variables, ClusterSpec *spec) {
   int port = portOfJob(job);
   const std::string *local = r.find("OMPI_COMM_WORLD_LOCAL_SIZE");
   if (local && *local == std::to_string(*tasks)) {
-    // All of them are on one host, where no address is needed.
-    for (int i = 0; i < *tasks; ++i)
-      workers[size_t(i)] = {"127.0.0.1", port + i};
+    setOneHost(*tasks, port, spec);
     source = "OMPI_COMM_WORLD_LOCAL_SIZE";
   } else {
     Address chief{host, port}, parsed;
@@ -312,6 +324,78 @@ std::vector<Status> readMpi(const Variables &variables, ClusterSpec *spec) {
   spec->addressSource = source;
   r.setSelf(*rank, "OMPI_COMM_WORLD_RANK");
   spec->notes.push_back("mpirun kills all ranks with the first that fails");
+  return r.faults;
+}
+
+//===----------------------------------------------------------------------===//
+// torchrun, and launchers that say too little
+//===----------------------------------------------------------------------===//
+
+static const char *const kUseTorchrun = "start the processes by torchrun";
+
+bool isStartedByTorchrun(const Variables &variables) {
+  // Without an address they may be left of something else.
+  return variables.count("RANK") && variables.count("WORLD_SIZE") &&
+         variables.count("MASTER_ADDR");
+}
+
+std::vector<Status> readTorchrun(const Variables &variables,
+                                 ClusterSpec *spec) {
+  VariableReader r("torchrun", variables, spec);
+  auto tasks = r.integer("WORLD_SIZE", 1, kMostTasks, kUseTorchrun);
+  auto rank = r.integer("RANK", 0, kMostTasks, kUseTorchrun);
+  const std::string *host = r.need("MASTER_ADDR", kUseTorchrun);
+  const std::string *store = r.need("MASTER_PORT", kUseTorchrun);
+  if (!r.faults.empty())
+    return r.faults;
+  if (*rank >= *tasks) {
+    r.add("RANK, WORLD_SIZE",
+          "it is rank " + std::to_string(*rank) + " of " +
+              std::to_string(*tasks),
+          "leave them as torchrun sets them");
+    return r.faults;
+  }
+  const std::string *run = r.find("TORCHELASTIC_RUN_ID");
+  const std::string *local = r.find("LOCAL_WORLD_SIZE");
+  const int port = portOfJob(*store + " " + (run ? *run : ""));
+  std::vector<Address> &workers = spec->of(Job::Worker);
+  workers.assign(size_t(*tasks), Address());
+  if (local && *local == std::to_string(*tasks)) {
+    setOneHost(*tasks, port, spec);
+    spec->addressSource = "LOCAL_WORLD_SIZE, MASTER_PORT";
+  } else {
+    Address parsed;
+    workers[0] = {*host, port};
+    if (auto fault = parseAddress(workers[0].text(), &parsed)) {
+      r.add("MASTER_ADDR", fault->why, "set it to the host of rank 0");
+      return r.faults;
+    }
+    spec->addressSource = "MASTER_ADDR, MASTER_PORT";
+    spec->notes.push_back("rank 0 must run on MASTER_ADDR's host; the other "
+                          "ranks tell their addresses when they join");
+  }
+  r.setSelf(*rank, "RANK");
+  spec->notes.push_back("torchrun ends all ranks with the first that fails");
+  return r.faults;
+}
+
+bool isStartedByHydra(const Variables &variables) {
+  auto size = variables.find("PMI_SIZE");
+  return size != variables.end() && size->second != "1" &&
+         variables.count("PMI_RANK");
+}
+
+std::vector<Status> readHydra(const Variables &variables, ClusterSpec *spec) {
+  VariableReader r("MPICH or Intel MPI", variables, spec);
+  const char *todo = "start the processes by Open MPI's mpirun or by srun, or "
+                     "set TF_CONFIG";
+  const std::string *rank = r.need("PMI_RANK", todo);
+  const std::string *size = r.need("PMI_SIZE", todo);
+  if (rank && size)
+    r.add("PMI_RANK, PMI_SIZE",
+          "they say that this is task " + *rank + " of " + *size +
+              ", and not where the others are",
+          todo);
   return r.faults;
 }
 

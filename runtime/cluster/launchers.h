@@ -31,6 +31,18 @@ std::vector<Status> readSlurm(const Variables &variables, ClusterSpec *spec);
 bool isStartedByMpi(const Variables &variables);
 std::vector<Status> readMpi(const Variables &variables, ClusterSpec *spec);
 
+/// torchrun, and what sets its variables besides (a PyTorchJob of Kubeflow, a
+/// batch script): they say where rank 0 is; the others tell their addresses
+/// when they join. MASTER_PORT is that of torchrun's own store: from it follows
+/// another one.
+bool isStartedByTorchrun(const Variables &variables);
+std::vector<Status> readTorchrun(const Variables &variables, ClusterSpec *spec);
+
+/// mpiexec of MPICH or Intel MPI, whose processes are told their ranks, and of
+/// hosts nothing: always an error.
+bool isStartedByHydra(const Variables &variables);
+std::vector<Status> readHydra(const Variables &variables, ClusterSpec *spec);
+
 /// An Indexed Job, whose size and headless service only its file knows: it
 /// hands them on as DIST_WORKERS and DIST_SERVICE.
 bool isStartedByKubernetes(const Variables &variables);

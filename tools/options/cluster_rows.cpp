@@ -14,7 +14,8 @@ void addClusterOptions(Table &table, Options &o) {
   // Of a cluster's options all commands take those that say where it is and how
   // it is reached: jobs share one line of them.
   table.usedBy("fit evaluate predict bench info status");
-  table.text("--cluster", "TF_CONFIG|slurm|mpi|kubernetes|FILE.json|{...}",
+  table.text("--cluster",
+             "TF_CONFIG|torchrun|mpi|slurm|kubernetes|FILE.json|{...}",
              "where the cluster is described that multi-worker-mirrored runs "
              "on (default: what is found, in this order); a file, or the text "
              "itself, in TF_CONFIG's form",

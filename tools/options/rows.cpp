@@ -411,11 +411,12 @@ static void addCompilerOptions(Table &table, Options &o) {
              "--mlir-timing, --mlir-print-ir-after-all and mlir-opt's other "
              "--mlir-... switches work on model files, too",
              &o.helpPasses);
-  table.flag("--print-cluster",
-             "the cluster that TF_CONFIG, a launcher (Slurm, Open MPI, "
-             "Kubernetes) or --cluster describes: its tasks, addresses and "
-             "replicas, and whence each is known; without one this machine",
-             &o.printCluster);
+  table.flag(
+      "--print-cluster",
+      "the cluster that TF_CONFIG, a launcher (torchrun, Slurm, Open "
+      "MPI, Kubernetes) or --cluster describes: its tasks, addresses and "
+      "replicas, and whence each is known; without one this machine",
+      &o.printCluster);
 }
 
 static void addDataOptions(Table &table, Options &o) {

@@ -125,6 +125,13 @@ TEST(Slurm, EachFaultHasItsMessage) {
   }
 }
 
+TEST(Slurm, APartOfAHeterogeneousJobIsNoCluster) {
+  Variables variables = slurm(2, "1");
+  variables["SLURM_HET_SIZE"] = "2";
+  variables["SLURM_PROCID"] = "77";
+  EXPECT_THAT(faultsOf(variables), HasSubstr("heterogeneous job"));
+}
+
 TEST(Slurm, ABatchScriptIsOneProcess) {
   Variables variables = slurm(0, "0");
   variables.erase("SLURM_STEP_NODELIST");
@@ -238,6 +245,57 @@ TEST(OpenMpi, EachFaultHasItsMessage) {
   EXPECT_THAT(faultsOf(variables), HasSubstr("it does not name mpirun's host"));
   variables.erase("PMIX_NAMESPACE");
   EXPECT_THAT(faultsOf(variables), HasSubstr("nothing says where rank 0 is"));
+}
+
+/// torchrun with two processes on each of two hosts.
+static Variables torchrun(int rank) {
+  return {{"RANK", std::to_string(rank)},
+          {"WORLD_SIZE", "4"},
+          {"LOCAL_RANK", "0"},
+          {"LOCAL_WORLD_SIZE", "2"},
+          {"MASTER_ADDR", "head-node"},
+          {"MASTER_PORT", "29500"},
+          {"TORCHELASTIC_RUN_ID", "none"},
+          {"GROUP_RANK", "0"}};
+}
+
+TEST(Torchrun, OnlyRankZerosAddressIsKnown) {
+  std::string text = found(torchrun(1));
+  EXPECT_THAT(text, HasSubstr("worker 0 head-node:2"));
+  EXPECT_THAT(text, HasSubstr("*worker 1 :0\nworker 2 :0\n"));
+  // All agree on it, and torchrun's own store has another one.
+  std::string address = text.substr(0, text.find('\n'));
+  EXPECT_THAT(found(torchrun(3)), HasSubstr(address));
+  EXPECT_EQ(address.find("29500"), std::string::npos);
+  Variables other = torchrun(1);
+  other["TORCHELASTIC_RUN_ID"] = "another";
+  EXPECT_EQ(found(other).find(address), std::string::npos);
+}
+
+TEST(Torchrun, OneHostNeedsNoName) {
+  Variables variables = torchrun(3);
+  variables["LOCAL_WORLD_SIZE"] = "4";
+  std::string text = found(variables);
+  EXPECT_THAT(text, HasSubstr("worker 0 127.0.0.1:2"));
+  EXPECT_THAT(text, HasSubstr("*worker 3 127.0.0.1:2"));
+}
+
+TEST(Torchrun, EachFaultHasItsMessage) {
+  EXPECT_THAT(faultsOf(torchrun(4)), HasSubstr("it is rank 4 of 4"));
+  Variables variables = torchrun(0);
+  variables["WORLD_SIZE"] = "two";
+  EXPECT_THAT(faultsOf(variables), HasSubstr("but got 'two'"));
+  variables = torchrun(0);
+  variables["MASTER_ADDR"] = "";
+  EXPECT_THAT(faultsOf(variables), HasSubstr("MASTER_ADDR"));
+  variables = torchrun(0);
+  variables.erase("MASTER_PORT");
+  EXPECT_THAT(faultsOf(variables), HasSubstr("MASTER_PORT): it is not set"));
+}
+
+TEST(Hydra, TellsThatItSaysTooLittle) {
+  EXPECT_THAT(faultsOf({{"PMI_RANK", "1"}, {"PMI_SIZE", "2"}}),
+              HasSubstr("this is task 1 of 2, and not where the others are"));
 }
 
 static Variables kubernetes(int index) {
