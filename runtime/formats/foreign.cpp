@@ -20,7 +20,8 @@ constexpr const char *kTensorFlow =
 constexpr const char *kKeras =
     "convert it to ONNX, e.g. with Keras' model.export(..., format=\"onnx\")";
 constexpr const char *kJax =
-    "convert the function to ONNX with its parameters, e.g. with jax2onnx";
+    "write StableHLO in MLIR's generic form, with the parameters' values, as "
+    "examples/export/jax_to_mlir.py does";
 constexpr const char *kTorch =
     "convert it to ONNX, e.g. with torch.onnx.export";
 
@@ -72,11 +73,9 @@ constexpr string_view kBytecode = "ML\xefR";
 /// The start of a file: MLIR bytecode writes its producer there.
 string_view head(string_view bytes) { return bytes.substr(0, 256); }
 
-/// Whether MLIR text uses an op of the dialect, in either syntax; a location
+/// Whether MLIR text uses an op of the dialect in the generic form; a location
 /// may hold any name.
-bool usesDialect(string_view text, const std::string &dialect) {
-  if (contains(text, "= " + dialect + "."))
-    return true;
+bool usesGeneric(string_view text, const std::string &dialect) {
   std::string generic = "\"" + dialect + ".";
   for (size_t at = text.find(generic); at != string_view::npos;
        at = text.find(generic, at + 1)) {
@@ -89,6 +88,10 @@ bool usesDialect(string_view text, const std::string &dialect) {
   return false;
 }
 } // namespace
+
+bool dist::isGenericStableHlo(string_view text) {
+  return usesGeneric(text, "stablehlo") || usesGeneric(text, "chlo");
+}
 
 Status dist::checkForeignFile(string_view bytes, const std::string &where) {
   if (isSavedModel(bytes))
@@ -118,8 +121,14 @@ Status dist::checkForeignFile(string_view bytes, const std::string &where) {
   if (size_t at = bytes.find(kBytecode);
       at != string_view::npos && contains(head(bytes.substr(at)), "StableHLO"))
     return refuse(where, "a function of jax.export (StableHLO)", kJax);
+  // A dialect's own syntax needs the dialect.
   for (const char *dialect : {"stablehlo", "vhlo", "mhlo"})
-    if (usesDialect(bytes, dialect))
+    if (contains(bytes, std::string("= ") + dialect + "."))
+      return refuse(
+          where, std::string("MLIR in the syntax of dialect '") + dialect + "'",
+          kJax);
+  for (const char *dialect : {"vhlo", "mhlo"})
+    if (usesGeneric(bytes, dialect))
       return refuse(where, std::string("MLIR of dialect '") + dialect + "'",
                     kJax);
   if (startsWith(bytes, "node {") || startsWith(bytes, "saved_model_schema"))

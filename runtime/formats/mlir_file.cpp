@@ -21,7 +21,8 @@ bool dist::isMlirFile(string_view bytes, string_view name) {
     return true;
   bytes.remove_prefix(
       std::min(bytes.find_first_not_of(" \t\n\v\f\r"), bytes.size()));
-  for (string_view start : {"module", "func.func", "graph.", "//"})
+  for (string_view start :
+       {"module", "\"builtin.module\"", "func.func", "graph.", "//"})
     if (startsWith(bytes, start))
       return true;
   return false;

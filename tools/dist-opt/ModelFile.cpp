@@ -8,6 +8,7 @@
 #include "passes/Lowering/Package/FileError.h"
 #include "dialects/Graph/IR/Graph.h"
 #include "dialects/Graph/Import/Importer.h"
+#include "dialects/Graph/Import/StableHlo.h"
 #include "dialects/Interfaces/Cost.h"
 #include "mlir/IR/Location.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
@@ -16,6 +17,7 @@
 #include "runtime/formats/foreign.h"
 #include "runtime/formats/mlir_file.h"
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/ScopeExit.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/Format.h"
 #include "llvm/Support/raw_ostream.h"
@@ -57,6 +59,9 @@ static LogicalResult checkForeignAnnotations(ModuleOp module) {
   static constexpr std::pair<StringLiteral, StringLiteral> foreign[] = {
       {"sdy", "dist-import-sdy"}, {"shard", "dist-import-shard"}};
   WalkResult result = module.walk([&](Operation *op) {
+    // How other partitioners may split a call is no wish to have it split.
+    if (op->getName().getStringRef() == "stablehlo.custom_call")
+      return WalkResult::advance();
     SmallVector<StringRef> names = {op->getName().getStringRef()};
     auto collect = [&](ArrayRef<NamedAttribute> attributes) {
       for (NamedAttribute attribute : attributes)
@@ -119,10 +124,23 @@ mlir::dist::loadModel(MLIRContext *context, const Options &options,
     }
     if (dependencies)
       dependencies->add(options.model, bytes);
+    // StableHLO is read without its dialect, in the generic form.
+    bool allowed = context->allowsUnregisteredDialects();
+    context->allowUnregisteredDialects(allowed ||
+                                       ::dist::isGenericStableHlo(bytes));
+    llvm::scope_exit restore(
+        [&] { context->allowUnregisteredDialects(allowed); });
     ParserConfig config(context);
     auto module = parseSourceFile<ModuleOp>(options.model, config);
     if (module && failed(checkForeignAnnotations(*module)))
       return nullptr;
+    if (module && graph::isStableHlo(*module)) {
+      FailureOr<OwningOpRef<ModuleOp>> imported =
+          graph::importStableHlo(*module);
+      if (failed(imported))
+        return nullptr;
+      module = std::move(*imported);
+    }
     if (module)
       for (auto function : module->getOps<FunctionOpInterface>())
         if (failed(checkByteSizes(function)))
