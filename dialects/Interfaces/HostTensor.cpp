@@ -202,6 +202,8 @@ FailureOr<HostTensor> HostTensor::fromBytes(RankedTensorType type,
   if (static_cast<int64_t>(bytes.size()) != type.getNumElements() * size)
     return failure();
   HostTensor tensor(type);
+  if (bytes.empty()) // at no address
+    return tensor;
   Data &data = tensor.writable();
   if (type.getElementType().isF32()) {
     std::vector<float> narrow(type.getNumElements());
