@@ -28,7 +28,7 @@ struct Port {
   int64_t batchDim = -1;
   int64_t classCount = 0;
   /// Of labels: the number that is none of a class.
-  std::optional<int64_t> ignoredLabel = {};
+  std::optional<int64_t> ignoredLabel;
 };
 
 StringRef getArgumentRole(func::FuncOp entry, unsigned index);

@@ -124,11 +124,10 @@ StableHloImporter::Results StableHloImporter::importConvolution(Operation *) {
 
 void StableHloImporter::addContractions(Table &table) {
   using I = StableHloImporter;
-  const std::pair<StringRef, Method> rows[] = {
-      {"stablehlo.dot", &I::importDot},
-      {"stablehlo.dot_general", &I::importDot},
-      {"stablehlo.convolution", &I::importConvolution},
+  static const Row rows[] = {
+      {"stablehlo.dot", &I::importDot, 2},
+      {"stablehlo.dot_general", &I::importDot, 2},
+      {"stablehlo.convolution", &I::importConvolution, 2},
   };
-  for (const auto &[name, method] : rows)
-    table[name] = method;
+  addRows(table, rows);
 }

@@ -137,14 +137,13 @@ StableHloImporter::Results StableHloImporter::importCustomCall(Operation *op) {
 
 void StableHloImporter::addControl(Table &table) {
   using I = StableHloImporter;
-  const std::pair<StringRef, Method> rows[] = {
-      {"func.call", &I::importCall},
-      {"stablehlo.composite", &I::importComposite},
-      {"stablehlo.while", &I::importWhile},
-      {"stablehlo.case", &I::importCase},
-      {"stablehlo.if", &I::importCase},
-      {"stablehlo.custom_call", &I::importCustomCall},
+  static const Row rows[] = {
+      {"func.call", &I::importCall, 0, 0},
+      {"stablehlo.composite", &I::importComposite, 0, 0},
+      {"stablehlo.while", &I::importWhile, 0, 0},
+      {"stablehlo.case", &I::importCase, 1, 0},
+      {"stablehlo.if", &I::importCase, 1, 0},
+      {"stablehlo.custom_call", &I::importCustomCall, 0, 0},
   };
-  for (const auto &[name, method] : rows)
-    table[name] = method;
+  addRows(table, rows);
 }

@@ -47,6 +47,11 @@ StableHloImporter::StableHloImporter(ModuleOp source)
   getContext()->loadDialect<GraphDialect, func::FuncDialect>();
 }
 
+void StableHloImporter::addRows(Table &table, ArrayRef<Row> rows) {
+  for (const Row &row : rows)
+    table[row.name] = row;
+}
+
 void StableHloImporter::fail(const llvm::Twine &why, const llvm::Twine &todo) {
   InFlightDiagnostic error = emitError();
   if (current)
@@ -255,18 +260,35 @@ void StableHloImporter::finishEntry(func::FuncOp entry, ValueRange results) {
 // Ops
 //===----------------------------------------------------------------------===//
 
+/// What no model needs, and hostile files would fill the memory with: a
+/// function of two calls of one of two calls (and so on) is small in the file.
+static constexpr unsigned kMostOps = 1 << 20;
+
 LogicalResult StableHloImporter::importOp(Operation *op) {
   current = op;
   loc = op->getLoc();
+  if (++ops > kMostOps) {
+    fail("the functions and loops are more than " + llvm::Twine(kMostOps) +
+         " ops when each call and round is written out");
+    return failure();
+  }
   if (failed(checkTypes(op)))
     return failure();
-  auto method = table.find(op->getName().getStringRef());
-  if (method == table.end()) {
+  auto row = table.find(op->getName().getStringRef());
+  if (row == table.end()) {
     fail("this op is not supported",
          "write the function with others, or export it to ONNX");
     return failure();
   }
-  Results results = (this->*method->second)(op);
+  const auto &[name, method, operandCount, resultCount] = row->second;
+  if (op->getNumOperands() < operandCount ||
+      op->getNumResults() < resultCount) {
+    fail("it has " + llvm::Twine(op->getNumOperands()) + " operands and " +
+         llvm::Twine(op->getNumResults()) + " results, and takes " +
+         llvm::Twine(operandCount) + " and gives " + llvm::Twine(resultCount));
+    return failure();
+  }
+  Results results = (this->*method)(op);
   current = op;
   loc = op->getLoc();
   if (results.empty() && op->getNumResults() > 0)

@@ -35,7 +35,15 @@ public:
 private:
   using Results = SmallVector<Value>;
   using Method = Results (StableHloImporter::*)(Operation *);
-  using Table = llvm::StringMap<Method>;
+  /// An op that is imported, and how many operands and results each of its
+  /// kind has at the least: the parser knows nothing of them.
+  struct Row {
+    StringRef name;
+    Method method;
+    unsigned operands = 1, results = 1;
+  };
+  using Table = llvm::StringMap<Row>;
+  static void addRows(Table &table, ArrayRef<Row> rows);
 
   /// The index dims of a gather or scatter, in StableHLO's words.
   struct IndexDims {
@@ -206,7 +214,7 @@ private:
   /// Constants of many floats, of which a weight may be one.
   unsigned largeConstants = 0;
   int64_t constantElements = 0;
-  unsigned depth = 0, rounds = 0;
+  unsigned depth = 0, rounds = 0, ops = 0;
 };
 
 } // namespace mlir::dist::graph

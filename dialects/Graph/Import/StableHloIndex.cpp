@@ -283,6 +283,9 @@ StableHloImporter::Results StableHloImporter::importScatter(Operation *op) {
 
 void StableHloImporter::addIndexing(Table &table) {
   using I = StableHloImporter;
-  table["stablehlo.gather"] = &I::importGather;
-  table["stablehlo.scatter"] = &I::importScatter;
+  static const Row rows[] = {
+      {"stablehlo.gather", &I::importGather, 2},
+      {"stablehlo.scatter", &I::importScatter, 3},
+  };
+  addRows(table, rows);
 }

@@ -275,12 +275,11 @@ StableHloImporter::Results StableHloImporter::importTopK(Operation *op) {
 
 void StableHloImporter::addReductions(Table &table) {
   using I = StableHloImporter;
-  const std::pair<StringRef, Method> rows[] = {
-      {"stablehlo.reduce", &I::importReduce},
-      {"stablehlo.reduce_window", &I::importReduceWindow},
+  static const Row rows[] = {
+      {"stablehlo.reduce", &I::importReduce, 2},
+      {"stablehlo.reduce_window", &I::importReduceWindow, 2},
       {"stablehlo.sort", &I::importSort},
       {"chlo.top_k", &I::importTopK},
   };
-  for (const auto &[name, method] : rows)
-    table[name] = method;
+  addRows(table, rows);
 }

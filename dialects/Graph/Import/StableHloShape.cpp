@@ -197,17 +197,16 @@ StableHloImporter::importDynamicUpdateSlice(Operation *) {
 
 void StableHloImporter::addShapes(Table &table) {
   using I = StableHloImporter;
-  const std::pair<StringRef, Method> rows[] = {
+  static const Row rows[] = {
       {"stablehlo.broadcast_in_dim", &I::importBroadcast},
       {"stablehlo.reshape", &I::importReshape},
       {"stablehlo.transpose", &I::importTranspose},
       {"stablehlo.slice", &I::importSlice},
-      {"stablehlo.pad", &I::importPad},
+      {"stablehlo.pad", &I::importPad, 2},
       {"stablehlo.concatenate", &I::importConcatenate},
       {"stablehlo.reverse", &I::importReverse},
       {"stablehlo.dynamic_slice", &I::importDynamicSlice},
-      {"stablehlo.dynamic_update_slice", &I::importDynamicUpdateSlice},
+      {"stablehlo.dynamic_update_slice", &I::importDynamicUpdateSlice, 2},
   };
-  for (const auto &[name, method] : rows)
-    table[name] = method;
+  addRows(table, rows);
 }
