@@ -138,6 +138,10 @@ LogicalResult AxisReducer::shareOut(OpOperand &use) {
            << axis.getValue() << "'; make the variable a float one";
   OpBuilder builder(user);
   ShardingAttr sharding = findSharding(value);
+  if (!sharding)
+    return user->emitOpError()
+           << "adds a value without a sharding to one that is a sum over '"
+           << axis.getValue() << "'; run dist-propagate-sharding first";
   SmallVector<StringAttr> axes(sharding.getUnreduced());
   axes.push_back(axis);
   auto part = ReshardOp::create(

@@ -353,6 +353,11 @@ void PartitionPass::runOnOperation() {
   for (auto function : getOperation().getOps<func::FuncOp>()) {
     if (function.isExternal())
       continue;
+    if (!function.getBody().hasOneBlock()) {
+      function.emitOpError() << "dist-partition: expected one block, but got "
+                             << function.getBody().getBlocks().size();
+      return signalPassFailure();
+    }
     if (failed(Partitioner(function, mesh).run()))
       return signalPassFailure();
     int64_t id = 0;

@@ -57,6 +57,7 @@ rt::MemorySpace mlir::dist::getMemory(Operation *function) {
 }
 
 int64_t mlir::dist::getThreads(func::FuncOp function, int64_t threads) {
-  return isOnHost(function) ? threads * findMesh(function).getNumRanks()
-                            : threads;
+  // A pass alone may be given a host's function without its mesh.
+  MeshOp mesh = findMesh(function);
+  return mesh && isOnHost(function) ? threads * mesh.getNumRanks() : threads;
 }

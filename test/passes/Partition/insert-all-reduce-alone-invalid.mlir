@@ -29,3 +29,14 @@ func.func @maximum(%x: tensor<64x32xf32> {dist.sharding = #dist.sharding<@mesh, 
   %0 = graph.reduce max, %x {dims = array<i64: 0>} : (tensor<64x32xf32>) -> tensor<32xf32>
   return %0 : tensor<32xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["x"=2]
+func.func @whole(%total: tensor<f32> {dist.sharding = #dist.sharding<@mesh, [], unreduced = {"x"}>})
+    -> (tensor<f32> {dist.sharding = #dist.sharding<@mesh, [], unreduced = {"x"}>}) {
+  %c = graph.constant dense<8.0> : tensor<f32>
+  // expected-error @+1 {{adds a value without a sharding to one that is a sum over 'x'; run dist-propagate-sharding first}}
+  %0 = graph.add %total, %c {dist.shardings = [#dist.sharding<@mesh, [], unreduced = {"x"}>]} : tensor<f32>
+  return %0 : tensor<f32>
+}

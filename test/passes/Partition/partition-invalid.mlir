@@ -69,3 +69,12 @@ func.func @integers(%x: tensor<4xi32> {dist.sharding = #dist.sharding<@mesh, [{}
   %0 = dist.reshard %x to <@mesh, [{}], unreduced = {"data"}> because "r" {dist.shardings = [#dist.sharding<@mesh, [{}], unreduced = {"data"}>]} : tensor<4xi32>
   return
 }
+
+// -----
+dist.mesh @mesh ["data"=2]
+// expected-error @+1 {{dist-partition: expected one block, but got 2}}
+func.func @blocks(%x: tensor<4xf32> {dist.sharding = #dist.sharding<@mesh, [{"data"}]>}) {
+  cf.br ^bb1
+^bb1:
+  return
+}
