@@ -8,14 +8,20 @@ its variables, named by their paths and trained; what the function has besides
 (moving statistics, tables) is constant. Inputs have the shapes of their examples,
 the batch first. Needs jax.
 
-A file has no word for what only a derivative sees: `stop_gradient` and a
-`custom_jvp` or `custom_vjp` go by the derivative of what they compute, and of
-two equal numbers `jnp.maximum` takes one. Apply modules as in prediction
+StableHLO has no word for what only a derivative sees: `stop_gradient` is written as
+a call of `dist.stop_gradient`, which the importer knows; a `custom_jvp` or
+`custom_vjp` goes by the derivative of what it computes, and of two equal numbers
+`jnp.maximum` takes one. Apply modules as in prediction
 (deterministic, without dropout, by moving statistics).
 """
+import contextlib
+
 import jax
 import numpy as np
+from jax._src import ad_util
+from jax._src.interpreters import mlir
 from jax._src.lib.mlir import ir
+from jax._src.lib.mlir.dialects import hlo
 
 
 def path_name(path):
@@ -31,12 +37,27 @@ def path_name(path):
     return ".".join(parts) or "parameters"
 
 
+@contextlib.contextmanager
+def stops_as_calls():
+    """Else `stop_gradient` leaves nothing in the module."""
+    def lower(context, operand):
+        return hlo.CustomCallOp([operand.type], [operand], call_target_name="dist.stop_gradient").results
+
+    rule = mlir._lowerings[ad_util.stop_gradient_p]
+    mlir.register_lowering(ad_util.stop_gradient_p, lower)
+    try:
+        yield
+    finally:
+        mlir._lowerings[ad_util.stop_gradient_p] = rule
+
+
 def export(function, parameters, inputs, path, outputs=None):
     """`function` takes `parameters` and then the inputs, in their order; `outputs` are
     the names of its results."""
     leaves = jax.tree_util.tree_flatten_with_path(parameters)[0]
     arguments = [np.asarray(value) for value in inputs.values()]
-    lowered = jax.jit(function, keep_unused=True).lower(parameters, *arguments)
+    with stops_as_calls():
+        lowered = jax.jit(function, keep_unused=True).lower(parameters, *arguments)
     module = lowered.compiler_ir("stablehlo")
     with module.context as context, ir.Location.unknown():
         context.allow_unregistered_dialects = True

@@ -13,7 +13,8 @@ initializer of all that are equal (every zero bias of a new model), and transpos
 and renames weights. Here batch norm and dropout stay nodes, which dist-run trains
 as such, and each parameter is an initializer of its own under its name. Buffers and
 parameters that need no gradient are constants. A path that each example drops
-(DropPath, StochasticDepth) is Dropout of a one an example.
+(DropPath, StochasticDepth) is Dropout of a one an example. Where gradients stop
+(`detach()`, `no_grad()`) is noted on an Identity node, which dist-run reads.
 DIM,DIM,... is an example input's shape; its first dim is the batch. Needs torch
 and onnx; with onnxruntime the file is compared with the module.
 """
@@ -61,7 +62,7 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
                 own[name] = value.detach().clone()
                 value.data.copy_(torch.from_numpy(stamps.stamp(name, own[name].numpy())))
         file = io.BytesIO()
-        with warnings.catch_warnings(), paths_by_dropout(module), layers_by_parts(module):
+        with warnings.catch_warnings(), paths_by_dropout(module), layers_by_parts(module), stops_as_nodes(opset):
             warnings.simplefilter("ignore")
             # The exporter by tracing: the other one has no mode for training.
             torch.onnx.export(module, tuple(inputs), file, dynamo=False, training=torch.onnx.TrainingMode.PRESERVE,
@@ -77,6 +78,7 @@ def export(module, inputs, path, opset=17, input_names=None, output_names=None, 
     if lost:
         print(f"not in the file, since the outputs do not depend on them: {', '.join(lost)}")
     let_dropout_follow(proto)
+    note_stops(proto)
     if not draws:
         refuse_draws(proto)
     keep_constant(proto, stamps.made)
@@ -154,6 +156,33 @@ def layers_by_parts(module):
     finally:
         for part in changed:
             del part.forward
+
+
+@contextlib.contextmanager
+def stops_as_nodes(opset):
+    """Else `detach()` leaves nothing in the file, nor does `no_grad()`, of which each result is detached here."""
+    class Detached(torch.overrides.TorchFunctionMode):
+        def __torch_function__(self, function, types, args=(), kwargs=None):
+            result = function(*args, **(kwargs or {}))
+            stops = not torch.is_grad_enabled() and isinstance(result, torch.Tensor) and result.is_floating_point()
+            return result.detach() if stops and not isinstance(result, torch.nn.Parameter) else result
+
+    torch.onnx.register_custom_op_symbolic("aten::detach", lambda g, x: g.op("dist::StopGradient", x).setType(x.type()), opset)
+    try:
+        with torch.enable_grad(), Detached():
+            yield
+    finally:
+        torch.onnx.unregister_custom_op_symbolic("aten::detach", opset)
+
+
+def note_stops(proto):
+    """Whoever else runs the file sees Identity."""
+    for node in proto.graph.node:
+        if node.domain == "dist":
+            node.op_type, node.domain = "Identity", ""
+            node.metadata_props.add(key="dist.stop_gradient", value="true")
+    for opset in [opset for opset in proto.opset_import if opset.domain == "dist"]:
+        proto.opset_import.remove(opset)
 
 
 def refuse_draws(proto):

@@ -90,7 +90,8 @@ FailureOr<SmallVector<BlockArgument>> Sweep::findInputs() {
 void Sweep::findVaried(ArrayRef<BlockArgument> parameters) {
   varied.insert(parameters.begin(), parameters.end());
   for (Operation &op : entry.getBody().front().without_terminator())
-    if (llvm::any_of(op.getOperands(),
+    if (!isa<StopGradientOp>(op) &&
+        llvm::any_of(op.getOperands(),
                      [&](Value operand) { return varied.contains(operand); }))
       for (Value result : op.getResults())
         if (isFloat(result))

@@ -406,6 +406,7 @@ def SelectEntriesPass : Pass<"graph-select-entries", "::mlir::ModuleOp"> {
     `evaluate` (@eval_step), `predict`, `gradients` and `apply`, each with its
     partial one. It is an error if the module has none of one. What the optimizer
     and the metrics keep for entries that go (slots, counters, sums) goes, too.
+    From here on nothing is differentiated: a `graph.stop_gradient` is its operand.
 
     Before:
     ```mlir

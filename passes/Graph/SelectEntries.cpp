@@ -74,6 +74,10 @@ LogicalResult SelectEntriesPass::select(StringRef name,
 }
 
 void SelectEntriesPass::runOnOperation() {
+  getOperation().walk([](StopGradientOp op) {
+    op.replaceAllUsesWith(op.getOperand());
+    op.erase();
+  });
   if (entries.empty())
     return;
   llvm::StringSet<> kept;

@@ -82,6 +82,13 @@ def Graph_AtanhOp : Graph_UnaryOp<"atanh", "inverse hyperbolic tangent", Graph_F
 def Graph_FloorOp : Graph_UnaryOp<"floor", "round towards -inf", Graph_FloatTensor>;
 def Graph_CeilOp : Graph_UnaryOp<"ceil", "round towards +inf", Graph_FloatTensor>;
 def Graph_RoundOp : Graph_UnaryOp<"round", "round to nearest, ties to even", Graph_FloatTensor>;
+def Graph_StopGradientOp : Graph_UnaryOp<"stop_gradient", "x, of which no derivative is taken"> {
+  let description = [{
+    What is trained does not see what lies before it (TensorFlow's and JAX's
+    `stop_gradient`, PyTorch's `detach`). `graph-select-entries` removes it, once
+    nothing is differentiated any more.
+  }];
+}
 def Graph_NotOp : Graph_UnaryOp<"not", "bitwise complement (of i1: logical)", Graph_IntTensor>;
 
 def Graph_AddOp : Graph_BinaryOp<"add", "x + y"> { let hasFolder = 1; }

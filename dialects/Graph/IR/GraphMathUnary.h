@@ -315,6 +315,13 @@ struct ScalarCode<RoundOp> : FloatCode<math::RoundEvenOp>, ZeroGradient {
   static double evaluate(double x) { return std::nearbyint(x); }
 };
 
+template <> struct ScalarCode<StopGradientOp> : ZeroGradient {
+  static constexpr bool isLinear = true;
+  static double evaluate(double x) { return x; }
+  static int64_t evaluateInt(int64_t x, IntKind) { return x; }
+  static Value emit(ScalarBuilder &, Value x) { return x; }
+};
+
 template <> struct ScalarCode<NotOp> : IntOnly {
   static int64_t evaluateInt(int64_t x, IntKind) { return ~x; }
   static Value emit(ScalarBuilder &b, Value x) {

@@ -51,16 +51,6 @@ static StringRef getRewrites(const onnx::NodeProto &node) {
   return "";
 }
 
-/// Whether PyTorch's exporter notes that the node is a detach of the source.
-static bool isDetach(const onnx::NodeProto &node) {
-  return node.op_type() == "Identity" &&
-         llvm::any_of(node.metadata_props(),
-                      [](const onnx::StringStringEntryProto &entry) {
-                        return entry.key() == "pkg.torch.onnx.fx_node" &&
-                               StringRef(entry.value()).contains("aten.detach");
-                      });
-}
-
 /// Whether what the node gives has no derivative, whatever it reads.
 static bool givesNumbers(const onnx::NodeProto &node) {
   static constexpr const char *known[] = {
@@ -77,18 +67,11 @@ static bool givesNumbers(const onnx::NodeProto &node) {
       });
 }
 
-namespace {
-/// Nodes that a source stopped gradients at, and values that it replaced
-/// without their gradients.
-struct Detached {
-  explicit Detached(const onnx::GraphProto &graph,
-                    llvm::function_ref<bool(StringRef)> isParameter);
-  std::vector<std::string> stops, replaced;
-};
-} // namespace
-
-Detached::Detached(const onnx::GraphProto &graph,
-                   llvm::function_ref<bool(StringRef)> isParameter) {
+/// Values that a source replaced without their gradients.
+static std::vector<std::string>
+findReplaced(const onnx::GraphProto &graph,
+             llvm::function_ref<bool(StringRef)> isParameter) {
+  std::vector<std::string> replaced;
   llvm::StringSet<> trained;
   llvm::StringMap<const onnx::NodeProto *> makers;
   auto isTrained = [&](const std::string &name) {
@@ -97,12 +80,11 @@ Detached::Detached(const onnx::GraphProto &graph,
   for (const onnx::NodeProto &node : graph.node()) {
     for (const std::string &output : node.output())
       makers[output] = &node;
-    if (givesNumbers(node) || llvm::none_of(node.input(), isTrained))
+    if (givesNumbers(node) || stopsGradient(node) ||
+        llvm::none_of(node.input(), isTrained))
       continue;
     for (const std::string &output : node.output())
       trained.insert(output);
-    if (isDetach(node))
-      stops.push_back(labelOf(node));
     // z + (q - z), which is q: nobody adds and subtracts for that alone.
     if (node.op_type() == "Add" && node.input_size() == 2)
       for (int i : {0, 1}) {
@@ -112,6 +94,7 @@ Detached::Detached(const onnx::GraphProto &graph,
           replaced.push_back(labelOf(node));
       }
   }
+  return replaced;
 }
 
 void OnnxModel::adviseOnExport() {
@@ -136,16 +119,10 @@ void OnnxModel::adviseOnExport() {
     auto it = trainability.find(name);
     return it != trainability.end() && it->second.trainable;
   };
-  Detached detached(graph, isParameter);
-  if (!detached.stops.empty())
-    notes.push_back(listNames(detached.stops) +
-                    (detached.stops.size() > 1 ? " are" : " is") +
-                    " detached in the source, for which ONNX has no word: "
-                    "gradients go through here, and train what is before; "
-                    "--freeze REGEX stops what nothing else trains");
-  if (!detached.replaced.empty())
-    notes.push_back(listNames(detached.replaced) +
-                    (detached.replaced.size() > 1 ? " add" : " adds") +
+  std::vector<std::string> replaced = findReplaced(graph, isParameter);
+  if (!replaced.empty())
+    notes.push_back(listNames(replaced) +
+                    (replaced.size() > 1 ? " add" : " adds") +
                     " what was subtracted before: where the source detaches "
                     "the difference (a straight-through estimator), ONNX has "
                     "no word for it, and the gradient goes the other way here");

@@ -5,6 +5,7 @@
 //
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/OnnxNode.h"
+#include "dialects/Graph/Import/OnnxSource.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "mlir/IR/DialectResourceBlobManager.h"
 #include "runtime/formats/onnx_tensor.h"
@@ -133,6 +134,8 @@ LogicalResult OnnxNode::fail(const llvm::Twine &reason,
   }
   return failure();
 }
+
+bool OnnxNode::stopsGradient() const { return graph::stopsGradient(*proto); }
 
 FailureOr<HostTensor> OnnxNode::constant(unsigned i) {
   if (!has(i))

@@ -36,6 +36,7 @@ public:
   // The node.
   int64_t opset = 0;
   StringRef op() const { return proto->op_type(); }
+  bool stopsGradient() const;
 
   // Inputs; null when omitted.
   unsigned numInputs() const { return inputs.size(); }

@@ -11,7 +11,11 @@ using namespace mlir;
 using namespace mlir::dist;
 using namespace mlir::dist::graph;
 
-static LogicalResult importIdentity(OnnxNode &n) { return n.out(n.in(0)); }
+static LogicalResult importIdentity(OnnxNode &n) {
+  Value x = n.in(0);
+  return n.out(n.stopsGradient() && n.isFloat(x) ? n.unary<StopGradientOp>(x)
+                                                 : x);
+}
 
 static int64_t product(ArrayRef<int64_t> sizes) {
   int64_t result = 1;

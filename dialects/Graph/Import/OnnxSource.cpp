@@ -18,6 +18,8 @@ constexpr char kSignature[] =
 constexpr char kInitializers[] = "dist.initializers";
 constexpr char kFoldedFrom[] = "pkg.onnxscript.optimizer.folded_from";
 constexpr char kNode[] = "pkg.torch.onnx.fx_node";
+/// Of examples/export/pytorch_to_onnx.py.
+constexpr char kStops[] = "dist.stop_gradient";
 constexpr char kRewritten[] = "pkg.onnxscript.rewriter.rule_name";
 
 /// PyTorch's ops that only change the form of their operand, and that fill.
@@ -37,6 +39,12 @@ static StringRef findNote(const Entries &entries, StringRef key) {
     if (entry.key() == key)
       return entry.value();
   return "";
+}
+
+bool mlir::dist::graph::stopsGradient(const onnx::NodeProto &node) {
+  return node.op_type() == "Identity" &&
+         (!findNote(node.metadata_props(), kStops).empty() ||
+          findNote(node.metadata_props(), kNode).contains("aten.detach"));
 }
 
 /// `name_12` -> `name`.

@@ -31,6 +31,10 @@ class NodeProto;
 
 namespace mlir::dist::graph {
 
+/// Whether a node is told, by the notes of what wrote the file, to let no
+/// gradient through, for which ONNX has no word.
+bool stopsGradient(const ::dist::onnx::NodeProto &node);
+
 class OnnxSource {
 public:
   OnnxSource() = default;

@@ -14,6 +14,8 @@ using namespace mlir::dist::graph;
 static constexpr unsigned kMaxDepth = 200;
 /// Rounds of all loops together, each of which becomes ops of its own.
 static constexpr unsigned kMaxRounds = 10000;
+/// What examples/export/jax_to_mlir.py writes for what only a derivative sees.
+static constexpr StringLiteral kStopGradient = "dist.stop_gradient";
 
 StableHloImporter::Results StableHloImporter::importCallee(StringRef name) {
   auto callee = symbols.lookup<func::FuncOp>(name);
@@ -129,6 +131,8 @@ StableHloImporter::Results StableHloImporter::importCustomCall(Operation *op) {
   // Says where a tensor lies, not what it is.
   if (name == "Sharding" && op->getNumOperands() == op->getNumResults())
     return operands();
+  if (name == kStopGradient && op->getNumOperands() == 1)
+    return one(unary<StopGradientOp>(operand(0)));
   return refuse("its target '" + name +
                     "' is a function of the library that "
                     "runs the program",

@@ -144,6 +144,12 @@ func.func @atanh(%x: tensor<4x6xf64>) -> tensor<4x6xf64> {
   %0 = graph.atanh %x : tensor<4x6xf64>
   return %0 : tensor<4x6xf64>
 }
+// CHECK-LABEL: @stop_gradient
+func.func @stop_gradient(%x: tensor<4x6xf64>) -> tensor<4x6xf64> {
+  // CHECK: graph.stop_gradient{{.*}} : tensor<4x6xf64>
+  %0 = graph.stop_gradient %x : tensor<4x6xf64>
+  return %0 : tensor<4x6xf64>
+}
 // CHECK-LABEL: @floor
 func.func @floor(%x: tensor<4x6xf64>) -> tensor<4x6xf64> {
   // CHECK: graph.floor{{.*}} : tensor<4x6xf64>

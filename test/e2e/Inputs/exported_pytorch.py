@@ -2,7 +2,8 @@
 
 FOLDER/model.onnx is what examples/export/pytorch_to_onnx.py makes of it,
 FOLDER/model.jsonl the losses of 40 steps on the repository's digits. The same of
-FOLDER/told.onnx, of which the script has to tell what is trained, and FOLDER/parts.onnx.
+FOLDER/told.onnx, of which the script has to tell what is trained, FOLDER/parts.onnx and
+FOLDER/stops.onnx.
 FOLDER/dropout.onnx is not trained: it draws numbers of its own.
 """
 import os
@@ -56,6 +57,21 @@ class Parts(nn.Module):
         return self.pair(self.mean(pixels), 0.1 * self.sum(pixels))
 
 
+class Stops(nn.Module):
+    """Where gradients stop: a value in the place of another, whose gradient it gets, and a size that is a number."""
+
+    def __init__(self):
+        super().__init__()
+        self.first, self.second, self.last = nn.Linear(64, 32), nn.Linear(32, 32), nn.Linear(32, 10)
+
+    def forward(self, x):
+        x = self.first(x.flatten(1))
+        x = x + (torch.tanh(2 * x) - x).detach()
+        with torch.no_grad():
+            size = x.pow(2).mean(1, keepdim=True).sqrt() + torch.sigmoid(self.second(x)).mean()
+        return self.last(torch.tanh(self.second(x / size)))
+
+
 class DropPath(nn.Module):
     """As timm and transformers have it: each example drops its path."""
 
@@ -89,6 +105,7 @@ digits = read_digits(project)
 export_and_train(net(), "model")
 export_and_train(Told(), "told")
 export_and_train(Parts(), "parts")
+export_and_train(Stops(), "stops")
 export(net(nn.Dropout(0.5)), example, os.path.join(folder, "dropout.onnx"))
 export(net(DropPath(0.25)), example, os.path.join(folder, "path.onnx"))
 try:
