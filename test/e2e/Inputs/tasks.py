@@ -34,9 +34,14 @@ def reserve():
 def start(cluster, job, index, folder, arguments, **environment):
     """`dist-run ARGUMENTS...` as one task of a cluster, as TF_CONFIG tells it."""
     config = {"cluster": cluster, "task": {"type": job, "index": index}}
+    return start_alone(folder, arguments, TF_CONFIG=json.dumps(config), **environment)
+
+
+def start_alone(folder, arguments, **environment):
+    """`dist-run ARGUMENTS...` that finds its cluster itself, or starts one."""
     task = subprocess.Popen(
         ["dist-run", *arguments],
-        env={**os.environ, "TF_CONFIG": json.dumps(config), **environment},
+        env={**os.environ, **environment},
         cwd=folder,
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
