@@ -16,6 +16,9 @@ using std::string_view;
 
 namespace {
 constexpr const char *kTensorFlow =
+    "save it as a SavedModel, e.g. with tf.saved_model.save or Keras' "
+    "model.export";
+constexpr const char *kLite =
     "convert it to ONNX, e.g. with python -m tf2onnx.convert";
 constexpr const char *kKeras =
     "convert it to ONNX, e.g. with Keras' model.export(..., format=\"onnx\")";
@@ -58,16 +61,6 @@ bool isGraphDef(string_view bytes) {
          });
 }
 
-/// Whether a SavedModel starts here: its version, then a MetaGraphDef whose
-/// MetaInfoDef names TensorFlow's version, where ONNX has its producer's name.
-bool isSavedModel(string_view bytes) {
-  uint64_t tag, version;
-  string_view metaGraph, info;
-  return takeVarint(&bytes, &tag) && tag == (1 << 3) &&
-         takeVarint(&bytes, &version) && takeField(&bytes, 2, &metaGraph) &&
-         takeField(&metaGraph, 1, &info) && !info.empty();
-}
-
 constexpr string_view kBytecode = "ML\xefR";
 
 /// The start of a file: MLIR bytecode writes its producer there.
@@ -89,15 +82,30 @@ bool usesGeneric(string_view text, const std::string &dialect) {
 }
 } // namespace
 
+bool dist::isSavedModel(string_view bytes) {
+  // Its version, then a MetaGraphDef whose MetaInfoDef names TensorFlow's
+  // version, where ONNX has its producer's name.
+  uint64_t tag, version;
+  string_view metaGraph, info;
+  return takeVarint(&bytes, &tag) && tag == (1 << 3) &&
+         takeVarint(&bytes, &version) && takeField(&bytes, 2, &metaGraph) &&
+         takeField(&metaGraph, 1, &info) && !info.empty();
+}
+
+bool dist::isTensorFlowModel(string_view bytes) {
+  return isSavedModel(bytes) || isGraphDef(bytes);
+}
+
+std::string dist::modelFileOf(const std::string &where) {
+  std::string file = where + "/saved_model.pb";
+  return pathExists(file) ? file : where;
+}
+
 bool dist::isGenericStableHlo(string_view text) {
   return usesGeneric(text, "stablehlo") || usesGeneric(text, "chlo");
 }
 
 Status dist::checkForeignFile(string_view bytes, const std::string &where) {
-  if (isSavedModel(bytes))
-    return refuse(where, "a TensorFlow SavedModel", kTensorFlow);
-  if (isGraphDef(bytes))
-    return refuse(where, "a TensorFlow GraphDef", kTensorFlow);
   // What ONNX starts with: its size may be large.
   if (startsWith(bytes, "\x08"))
     return {};
@@ -116,7 +124,7 @@ Status dist::checkForeignFile(string_view bytes, const std::string &where) {
     return {};
   }
   if (bytes.size() >= 8 && bytes.substr(4, 4) == "TFL3")
-    return refuse(where, "TensorFlow Lite", kTensorFlow);
+    return refuse(where, "TensorFlow Lite", kLite);
   // jax.export puts the portable artifact into a flatbuffer.
   if (size_t at = bytes.find(kBytecode);
       at != string_view::npos && contains(head(bytes.substr(at)), "StableHLO"))
@@ -137,14 +145,13 @@ Status dist::checkForeignFile(string_view bytes, const std::string &where) {
 }
 
 Status dist::checkForeignFolder(const std::string &where) {
-  if (pathExists(where + "/saved_model.pb") ||
-      pathExists(where + "/saved_model.pbtxt"))
-    return refuse(where, "a TensorFlow SavedModel",
-                  "convert it to ONNX, e.g. with python -m tf2onnx.convert "
-                  "--saved-model");
+  if (pathExists(where + "/saved_model.pb"))
+    return {};
+  if (pathExists(where + "/saved_model.pbtxt"))
+    return refuse(where, "a TensorFlow SavedModel as text", kTensorFlow);
   if (pathExists(where + "/checkpoint"))
     return refuse(where, "a TensorFlow checkpoint",
-                  "it has values without a graph: convert the model to ONNX, "
-                  "e.g. with python -m tf2onnx.convert");
+                  "it has values without a graph: save the model with "
+                  "tf.saved_model.save or Keras' model.export");
   return {};
 }

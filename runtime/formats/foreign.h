@@ -21,6 +21,11 @@ namespace dist {
 /// An error that names the form, when `bytes` or the folder at `where` are a
 /// model of a known form that is not imported; else success.
 Status checkForeignFile(std::string_view bytes, const std::string &where);
+/// Whether TensorFlow's SavedModel, or one or a GraphDef, starts here.
+bool isSavedModel(std::string_view bytes);
+bool isTensorFlowModel(std::string_view bytes);
+/// The file to read of a model that may be a folder: its saved_model.pb.
+std::string modelFileOf(const std::string &where);
 /// Whether MLIR text has StableHLO's ops in the generic form.
 bool isGenericStableHlo(std::string_view text);
 Status checkForeignFolder(const std::string &where);

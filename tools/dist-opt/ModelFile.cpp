@@ -40,6 +40,7 @@ getImportOptions(MLIRContext *context, const Options &options,
   import.freezeRegex = options.freezeRegex;
   import.untieRegex = options.untieRegex;
   import.outputs = options.keptOutputs;
+  import.signature = options.signature;
   // Who trains takes any numbers; a prediction that is random is asked for.
   if (options.seedGiven || !options.losses.empty())
     import.seed = options.seed;

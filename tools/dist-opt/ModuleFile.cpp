@@ -47,7 +47,9 @@ static LogicalResult checkNoImport(ModuleOp module, const Options &options) {
       {"--untie", !options.untieRegex.empty(),
        "it has its variables, where a model file has initializers"},
       {"--outputs", !options.keptOutputs.empty(),
-       "values of a model file have names, which a module's have not"}};
+       "values of a model file have names, which a module's have not"},
+      {"--signature", !options.signature.empty(),
+       "only a SavedModel has signatures"}};
   for (const Row &row : rows)
     if (row.given)
       return emitError(loc) << "a module is imported already (" << row.option

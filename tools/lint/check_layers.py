@@ -36,6 +36,7 @@ OUTSIDE = [
     (r"(mlir|llvm)/", lambda n: not n.startswith(("runtime/", "tools/dist-run", "tools/options", "examples/"))),
     (r"(cuda|nccl|cudnn|cublas)", lambda n: n.startswith(("runtime/device/cuda", "runtime/comm/nccl"))),
     (r"runtime/formats/onnx\.pb\.h", lambda n: n.startswith(("dialects/Graph/Import", "runtime/export", "runtime/formats", "test/"))),
+    (r"runtime/formats/tensorflow\.pb\.h", lambda n: n.startswith(("dialects/Graph/Import", "runtime/formats", "test/"))),
     (r"mpi\.h$", lambda n: n in ("runtime/comm/mpi/shim.cpp", "tools/bench/peer_mpi.c")),
     (r"uc[pst]/", lambda n: n.startswith("runtime/comm/ucx/")),
     (r"microhttpd", lambda n: n.startswith("runtime/cluster/status/")),

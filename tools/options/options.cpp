@@ -7,6 +7,7 @@
 #include "runtime/core/limits.h"
 #include "runtime/core/one_line.h"
 #include "runtime/core/text.h"
+#include "runtime/formats/foreign.h"
 #include "tools/options/cluster.h"
 #include "tools/options/evaluator.h"
 #include "tools/options/strategies.h"
@@ -490,6 +491,8 @@ static Status parseWords(Tool tool, const std::vector<std::string> &arguments,
   }
   Table::Asked asked;
   DIST_RETURN_IF_ERROR(table.parse(std::move(words), &asked));
+  // A SavedModel is a folder, of which one file is the model.
+  options->model = modelFileOf(options->model);
   if (asked == Table::Asked::Help) {
     std::string command;
     std::vector<std::string> commands = commandNames();

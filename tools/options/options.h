@@ -60,6 +60,7 @@ struct Options {
   uint64_t seed = 0;
   bool seedGiven = false;
   std::vector<std::string> keptOutputs; // of the model; none: all
+  std::string signature;                // of a SavedModel; empty: as served
 
   // Training (both tools). No losses: not given.
   std::vector<std::string> losses;      // LOSS, or OUTPUT=LOSS of several

@@ -79,6 +79,8 @@ static void addModelOptions(Table &table, Options &o) {
               [&](const std::string &given) {
                 return parseNames("--outputs", given, &o.keptOutputs);
               });
+  table.text("--signature", "NAME", "of a SavedModel (default: as served)",
+             &o.signature);
 }
 
 static void addTrainingOptions(Table &table, Options &o) {

@@ -24,6 +24,12 @@ constexpr int64_t kMaxElements = int64_t(1) << 40;
 /// Whether all dims are in range and so is their product, zeros left out.
 bool isSaneShape(ArrayRef<int64_t> shape);
 
+/// A base, so that the builder exists before the emitter that refers to it.
+struct BuilderStorage {
+  explicit BuilderStorage(MLIRContext *context) : storage(context) {}
+  OpBuilder storage;
+};
+
 class Emitter {
 public:
   explicit Emitter(OpBuilder &builder)

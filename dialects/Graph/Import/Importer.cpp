@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/Import/Importer.h"
 #include "dialects/Graph/Import/OnnxModel.h"
+#include "dialects/Graph/Import/TensorFlowModel.h"
 #include "runtime/formats/arrays.h"
 #include "runtime/formats/foreign.h"
 #include "runtime/formats/onnx_tensor.h"
@@ -57,20 +58,18 @@ bool OnnxModel::readsShapes() const {
   });
 }
 
-/// Imports the bytes again with a batch of another size, if that is open.
-static void markBatchNumber(ModuleOp module, StringRef bytes, StringRef path,
-                            StringRef folder, const ImportOptions &options,
-                            std::shared_ptr<const void> owner) {
+using Imported = FailureOr<OwningOpRef<ModuleOp>>;
+
+/// Imports the model again with a batch of another size, if that is open.
+static void
+markBatchNumber(ModuleOp module, const ImportOptions &options,
+                llvm::function_ref<Imported(const ImportOptions &)> import) {
   MLIRContext *context = module.getContext();
   ScopedDiagnosticHandler quiet(context,
                                 [](Diagnostic &) { return success(); });
   ImportOptions larger = options;
   ++larger.batchSize;
-  OnnxModel model(context, path, folder, larger);
-  if (failed(model.load(bytes, owner)))
-    return;
-  model.planBatch(bytes, owner);
-  FailureOr<OwningOpRef<ModuleOp>> other = model.import();
+  Imported other = import(larger);
   if (failed(other))
     return;
   if (ConstantOp number = findBatchNumber(module, **other)) {
@@ -84,13 +83,35 @@ static void markBatchNumber(ModuleOp module, StringRef bytes, StringRef path,
 FailureOr<OwningOpRef<ModuleOp>> mlir::dist::graph::importModelBytes(
     MLIRContext *context, StringRef bytes, StringRef path, StringRef folder,
     const ImportOptions &options, std::shared_ptr<const void> owner) {
-  OnnxModel model(context, path, folder, options);
-  if (failed(model.load(bytes, owner)))
-    return failure();
-  model.planBatch(bytes, owner);
-  FailureOr<OwningOpRef<ModuleOp>> module = model.import();
-  if (succeeded(module) && options.batchSize && model.readsShapes())
-    markBatchNumber(**module, bytes, path, folder, options, owner);
+  bool readsShapes = false;
+  auto importOnnx = [&](const ImportOptions &with) -> Imported {
+    OnnxModel model(context, path, folder, with);
+    if (failed(model.load(bytes, owner)))
+      return failure();
+    model.planBatch(bytes, owner);
+    Imported module = model.import();
+    readsShapes = model.readsShapes();
+    return module;
+  };
+  auto importTensorFlow = [&](const ImportOptions &with) -> Imported {
+    TensorFlowModel model(context, path, folder, with);
+    if (failed(model.load(bytes)))
+      return failure();
+    Imported module = model.import();
+    readsShapes = model.readsShapes();
+    return module;
+  };
+  bool isTensorFlow = ::dist::isTensorFlowModel(bytes);
+  if (!isTensorFlow && !options.signature.empty())
+    return emitError(fileLoc(context, path))
+           << "bad --signature '" << options.signature << "' (" << path
+           << "): only a SavedModel has signatures; leave it out";
+  auto import = [&](const ImportOptions &with) {
+    return isTensorFlow ? importTensorFlow(with) : importOnnx(with);
+  };
+  Imported module = import(options);
+  if (succeeded(module) && options.batchSize && readsShapes)
+    markBatchNumber(**module, options, import);
   return module;
 }
 
@@ -144,6 +165,16 @@ mlir::dist::graph::importCoverage(MLIRContext *context, StringRef path,
                        options.dependencies);
   if (!file)
     return failure();
+  if (::dist::isTensorFlowModel(file->bytes())) {
+    TensorFlowModel model(context, path, folderOf(path), options);
+    model.assumeSizes();
+    if (failed(model.load(file->bytes())))
+      return failure();
+    Coverage coverage;
+    coverage.rows = model.coverage();
+    coverage.notes = model.getNotes();
+    return coverage;
+  }
   OnnxModel model(context, path, folderOf(path), options);
   model.assumeSizes();
   if (failed(model.parse(file->bytes(), file)))

@@ -50,6 +50,8 @@ struct ImportOptions {
   ::dist::Dependencies *dependencies = nullptr;
   /// Values that become the outputs; empty: the model's.
   std::vector<std::string> outputs;
+  /// Of a SavedModel; empty: the one that is served.
+  std::string signature;
   /// Of what the model draws; none: a model that draws is refused.
   std::optional<uint64_t> seed;
 };

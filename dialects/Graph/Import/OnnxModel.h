@@ -21,12 +21,6 @@
 
 namespace mlir::dist::graph {
 
-/// A base, so that the builder exists before the node that refers to it.
-struct BuilderStorage {
-  explicit BuilderStorage(MLIRContext *context) : storage(context) {}
-  OpBuilder storage;
-};
-
 /// Where the nodes of a model that was exported at a batch of one size have
 /// that batch in shapes that the file has as numbers. It is found by an import
 /// at a batch of a size that is no other dim's, so that what grows with the

@@ -32,7 +32,7 @@ mlir::dist::graph::importStableHlo(ModuleOp source) {
 }
 
 StableHloImporter::StableHloImporter(ModuleOp source)
-    : StableHloBuilder(source.getContext()), Emitter(storage), source(source),
+    : BuilderStorage(source.getContext()), Emitter(storage), source(source),
       symbols(source), table([] {
         Table rows;
         addMath(rows);

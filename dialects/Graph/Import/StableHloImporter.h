@@ -21,13 +21,7 @@
 
 namespace mlir::dist::graph {
 
-/// A base, so that the builder exists before the emitter that refers to it.
-struct StableHloBuilder {
-  explicit StableHloBuilder(MLIRContext *context) : storage(context) {}
-  OpBuilder storage;
-};
-
-class StableHloImporter : private StableHloBuilder, private Emitter {
+class StableHloImporter : private BuilderStorage, private Emitter {
 public:
   explicit StableHloImporter(ModuleOp source);
   FailureOr<OwningOpRef<ModuleOp>> import();
