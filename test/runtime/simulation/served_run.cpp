@@ -135,10 +135,14 @@ ServedRun::ServedRun(uint64_t seed, bool isTraced)
   // As a store would tell it.
   options.returning = [this] {
     std::vector<Returning> come;
-    for (const Comer &comer : comers)
-      if (comer.hasCome)
+    for (Comer &comer : comers)
+      if (isInStore(comer))
         come.push_back(comer.who);
     return come;
+  };
+  options.released = [this](const std::string &id) {
+    for (Comer &comer : comers)
+      comer.isReleased |= comer.who.id == id;
   };
   options.admitted = [this](const Returning &who, int rank) {
     admitted(who, rank);
@@ -244,6 +248,23 @@ void ServedRun::finished(const Completion &done) {
       simulator.fail(name + " is done before all servers have it");
 }
 
+bool ServedRun::isInStore(Comer &comer) {
+  if (!comer.hasCome || comer.isReleased)
+    return false;
+  if (!simulator.isGhost(comer.process))
+    return true;
+  if (!comer.leaseEnd)
+    comer.leaseEnd = simulator.now() + kLease;
+  return simulator.now() < *comer.leaseEnd;
+}
+
+bool ServedRun::isPlaceTaken(size_t number) {
+  return std::any_of(comers.begin(), comers.end(), [&](Comer &other) {
+    return &other != &comers[number] &&
+           other.who.index == comers[number].who.index && isInStore(other);
+  });
+}
+
 void ServedRun::comeBack(size_t number) {
   simulator.sleepUntil(simulator.now() +
                        simulator.between(Duration(), milliseconds(400)));
@@ -251,6 +272,8 @@ void ServedRun::comeBack(size_t number) {
     return simulator.isGhost() || isOut(Cast::coordinator) ||
            simulator.isDone(Cast::coordinator);
   };
+  while (!isOver() && isPlaceTaken(number))
+    simulator.sleepUntil(simulator.now() + milliseconds(20));
   comers[number].hasCome = !simulator.isGhost();
   while (!isOver() && comers[number].rank < 0)
     simulator.sleepUntil(simulator.now() + milliseconds(20));

@@ -15,6 +15,7 @@
 
 #include "runtime/parameter_server/coordinator.h"
 #include "test/runtime/simulation/wire.h"
+#include <optional>
 
 namespace dist::simulation {
 
@@ -26,6 +27,8 @@ inline constexpr size_t kBytes = 200;
 /// However the faults fall, the run is over by then.
 inline constexpr std::chrono::minutes kLimit{30};
 inline constexpr size_t kMostComers = 8;
+/// How long the store keeps what a process put there that has crashed.
+inline constexpr std::chrono::seconds kLease{2};
 
 class ServedRun {
 public:
@@ -36,6 +39,16 @@ public:
 private:
   class LoggedShard;
   class LoggedReplica;
+  struct Comer {
+    Returning who;
+    int process = 0; // the simulator's
+    bool hasCome = false;
+    /// Whether the coordinator lets another have its place in the store.
+    bool isReleased = false;
+    int rank = -1; // none yet
+    /// When its lease is over, once it has crashed.
+    std::optional<Time> leaseEnd;
+  };
 
   void startAll();
   void coordinate();
@@ -50,6 +63,10 @@ private:
   void planReturn(int index);
   void comeBack(size_t number);
   void admitted(const Returning &who, int rank);
+  /// Whether it stands in the store, where each worker has one place.
+  bool isInStore(Comer &comer);
+  /// Whether another stands in its place.
+  bool isPlaceTaken(size_t number);
   void checkEnd();
   /// Whether all that is left to do is with workers that will not move again:
   /// they cannot be told from slow ones, and the coordinator waits.
@@ -72,12 +89,6 @@ private:
   // By rank.
   std::vector<std::unique_ptr<Transport>> ends;
   std::vector<Status> results;
-  struct Comer {
-    Returning who;
-    int process = 0; // the simulator's
-    bool hasCome = false;
-    int rank = -1; // none yet
-  };
   std::vector<Comer> comers;
   bool endedWell = false, hasFailed = false, hasNamedLate = false;
   /// Faults of which the run must not go on.
