@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "dialects/Graph/IR/GraphSupport.h"
 #include "dialects/Interfaces/HostLoops.h"
+#include "llvm/Support/CheckedArithmetic.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -168,12 +169,17 @@ LogicalResult PadOp::inferReturnTypes(MLIRContext *,
                                "'graph.pad' op expected interior >= 0 in dim ",
                                d, ", but got ", interior[d]);
     int64_t n = type.getDimSize(d);
-    int64_t size =
-        low[d] + high[d] + n + std::max<int64_t>(n - 1, 0) * interior[d];
-    if (size < 0)
+    std::optional<int64_t> size =
+        llvm::checkedMul(std::max<int64_t>(n - 1, 0), interior[d]);
+    for (int64_t part : {n, low[d], high[d]})
+      size = size ? llvm::checkedAdd(*size, part) : std::nullopt;
+    if (!size)
+      return emitOptionalError(loc, "'graph.pad' op makes more of dim ", d,
+                               " than a size can be");
+    if (*size < 0)
       return emitOptionalError(loc, "'graph.pad' op crops more of dim ", d,
                                " than its size ", n);
-    shape.push_back(size);
+    shape.push_back(*size);
   }
   types.push_back(type.clone(shape));
   return success();
@@ -329,7 +335,12 @@ LogicalResult ConcatOp::inferReturnTypes(MLIRContext *,
           "'graph.concat' op expected operands that differ in "
           "dim ",
           int64_t(axis), " only, but got ", first, " and ", type);
-    shape[axis] += type.getDimSize(axis);
+    std::optional<int64_t> sum =
+        llvm::checkedAdd(shape[axis], type.getDimSize(axis));
+    if (!sum)
+      return emitOptionalError(loc, "'graph.concat' op makes more of dim ",
+                               int64_t(axis), " than a size can be");
+    shape[axis] = *sum;
   }
   types.push_back(first.clone(shape));
   return success();

@@ -110,6 +110,33 @@ func.func @pad_c2(%x: tensor<4x6xf32>, %v: tensor<f32>) {
 
 // -----
 
+func.func @pad_overflow(%x: tensor<4x6xf32>, %v: tensor<f32>) {
+  // expected-error @+2 {{'graph.pad' op makes more of dim 1 than a size can be}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = graph.pad %x, %v {low = array<i64: 0, 0>, high = array<i64: 0, 9223372036854775807>, interior = array<i64: 0, 0>} : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @pad_between_overflow(%x: tensor<4x6xf32>, %v: tensor<f32>) {
+  // expected-error @+2 {{'graph.pad' op makes more of dim 0 than a size can be}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = graph.pad %x, %v {low = array<i64: 0, 0>, high = array<i64: 0, 0>, interior = array<i64: 9223372036854775807, 0>} : (tensor<4x6xf32>, tensor<f32>) -> tensor<4x6xf32>
+  return
+}
+
+// -----
+
+func.func @concat_overflow(%x: tensor<9223372036854775807x0xf32>) {
+  // expected-error @+2 {{'graph.concat' op makes more of dim 0 than a size can be}}
+  // expected-error @below {{failed to infer returned types}}
+  %0 = graph.concat %x, %x {axis = 0} : (tensor<9223372036854775807x0xf32>, tensor<9223372036854775807x0xf32>) -> tensor<2x0xf32>
+  return
+}
+
+// -----
+
 func.func @pad_c3(%x: tensor<4x6xf32>, %v: tensor<f32>) {
   // expected-error @+2 {{crops more of dim 0 than its size 4}}
   // expected-error @below {{failed to infer returned types}}
