@@ -478,7 +478,7 @@ LogicalResult TensorFlowModel::finishFunction() {
       op.erase();
   llvm::StringSet<> read;
   function.walk([&](ReadOp op) { read.insert(op.getVariable()); });
-  bool isUnsure = false;
+  bool isUnsure = isFrozen && !variables.empty();
   for (auto variable :
        llvm::make_early_inc_range(module->getBody()->getOps<VariableOp>())) {
     if (!read.contains(variable.getSymName())) {
@@ -489,8 +489,12 @@ LogicalResult TensorFlowModel::finishFunction() {
                 variable.getWhy()->starts_with("the file does not say what");
   }
   if (isUnsure)
-    notes.push_back("the file does not say which variables are trained: all "
-                    "of floats are; leave some out with --freeze REGEX");
+    notes.push_back(
+        isFrozen ? "a frozen graph does not say what was trained: tables that "
+                   "layers read are, moving statistics among them where their "
+                   "names do not tell; leave some out with --freeze REGEX"
+                 : "the file does not say which variables are trained: all of "
+                   "floats are; leave some out with --freeze REGEX");
   SmallVector<Attribute> texts;
   for (const std::string &note : notes)
     texts.push_back(storage.getStringAttr(note));

@@ -102,6 +102,42 @@ static LogicalResult importMatrixBandPart(Node &n) {
   return n.result(x);
 }
 
+/// How many of the boundaries, which ascend, are at most each number.
+static LogicalResult importBucketize(Node &n) {
+  const tensorflow::AttrValue *value = n.attribute("boundaries");
+  Value x = n.in(0);
+  Type i32 = IntegerType::get(n.getContext(), 32);
+  Value count = n.broadcastTo(n.intScalar(0, i32), n.shapeOf(x));
+  if (value && value->list().f_size() > 4096)
+    return n.fail("it has more than 4096 boundaries");
+  for (int i = 0; value && i < value->list().f_size(); ++i)
+    count = n.add(count, n.convert(n.compare(ComparePredicate::GE, x,
+                                             n.splat(value->list().f(i), x)),
+                                   i32));
+  return n.result(count);
+}
+
+static LogicalResult importScatter(Node &n) {
+  Type i64 = IntegerType::get(n.getContext(), 64);
+  return n.result(
+      n.onnx("ScatterND", {n.in(0), n.convert(n.in(1), i64), n.in(2)},
+             {onnxText("reduction",
+                       n.kind() == "TensorScatterAdd" ? "add" : "none")}));
+}
+/// Into zeros of a shape, where those of the same place add up.
+static LogicalResult importScatterNd(Node &n) {
+  FailureOr<SmallVector<int64_t>> shape = n.numbers(2);
+  if (failed(shape))
+    return failure();
+  if (!isSaneShape(*shape))
+    return n.fail("its shape is impossible");
+  Type i64 = IntegerType::get(n.getContext(), 64);
+  return n.result(n.onnx(
+      "ScatterND",
+      {n.zeros(*shape, n.elementOf(n.in(1))), n.convert(n.in(0), i64), n.in(1)},
+      {onnxText("reduction", "add")}));
+}
+
 ArrayRef<TensorFlowOp> mlir::dist::graph::getTensorFlowIndexOps() {
   static const TensorFlowOp rows[] = {
       {"Gather", importGather, 2},
@@ -109,6 +145,10 @@ ArrayRef<TensorFlowOp> mlir::dist::graph::getTensorFlowIndexOps() {
       {"ResourceGather", importResourceGather, 2},
       {"GatherNd", importGatherNd, 2},
       {"OneHot", importOneHot, 4},
+      {"Bucketize", importBucketize},
+      {"TensorScatterUpdate", importScatter, 3},
+      {"TensorScatterAdd", importScatter, 3},
+      {"ScatterNd", importScatterNd, 3},
       {"MatrixBandPart", importMatrixBandPart, 3},
   };
   return rows;

@@ -39,6 +39,26 @@ AS(Pow);
 AS(Where);
 #undef AS
 
+static LogicalResult importL2Loss(Node &n) {
+  Value square = n.mul(n.in(0), n.in(0));
+  SmallVector<int64_t> all =
+      llvm::to_vector(llvm::seq<int64_t>(0, n.rankOf(n.in(0))));
+  return n.result(n.mul(all.empty() ? square
+                                    : n.reduce(Reduction::Sum, square, all,
+                                               /*keepDims=*/false),
+                        0.5));
+}
+/// 0 where x is, whatever y is.
+template <typename OpTy> static LogicalResult importWithZero(Node &n) {
+  Value x = n.in(0), y = n.in(1);
+  Value isZero = n.compare(ComparePredicate::EQ, x, n.splat(0, x));
+  Value of = std::is_same_v<OpTy, LogOp> ? n.mul(x, n.log(y)) : n.div(x, y);
+  if (!of)
+    return failure();
+  return n.result(
+      n.select(n.broadcastTo(isZero, n.shapeOf(of)), n.splat(0, of), of));
+}
+
 static LogicalResult importAddN(Node &n) {
   Value sum = n.in(0);
   for (unsigned i = 1; i < n.numInputs(); ++i)
@@ -283,6 +303,9 @@ ArrayRef<TensorFlowOp> mlir::dist::graph::getTensorFlowMathOps() {
       {"FloorDiv", importFloorDiv, 2},
       {"FloorMod", importFloorMod, 2},
       {"Pow", importAs<kPow>, 2},
+      {"L2Loss", importL2Loss},
+      {"Xlogy", importWithZero<LogOp>, 2},
+      {"Xdivy", importWithZero<DivOp>, 2},
       {"Maximum", importBinary<MaxOp>, 2},
       {"Minimum", importBinary<MinOp>, 2},
       {"LogicalAnd", importBinary<AndOp>, 2},

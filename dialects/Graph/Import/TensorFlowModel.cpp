@@ -204,7 +204,7 @@ LogicalResult TensorFlowModel::applyRegexes() {
       return error("bad --" + option + " '" + text + "'", problem);
     bool any = false;
     for (Variable &variable : variables) {
-      if (!regex.match(variable.name))
+      if (!variable.isReached || !regex.match(variable.name))
         continue;
       any = true;
       variable.trainable = train;

@@ -63,7 +63,9 @@ private:
     std::string name;
     std::string key; // in the checkpoint; empty: unknown
     ::dist::HostArray initial;
-    bool trainable = false, isRead = false;
+    bool trainable = false;
+    /// Whether the outputs may depend on it.
+    bool isReached = false;
     std::string group = "parameter", why;
     Value value; // once read, or assigned
   };
@@ -85,6 +87,7 @@ private:
   void chooseFrozenPorts();
   LogicalResult selectOutputs();
   LogicalResult loadVariables();
+  void markReached();
   void findKeys(const Graph &graph, ArrayRef<std::string> arguments);
   void tellTrainable(llvm::StringMap<bool> &byKey,
                      llvm::StringMap<std::string> &names);

@@ -171,8 +171,8 @@ const TensorFlowOp *mlir::dist::graph::findTensorFlowOp(StringRef name) {
     for (ArrayRef<TensorFlowOp> family :
          {getTensorFlowMathOps(), getTensorFlowShapeOps(),
           getTensorFlowIndexOps(), getTensorFlowContractionOps(),
-          getTensorFlowWindowOps(), getTensorFlowStateOps(),
-          getTensorFlowControlOps()})
+          getTensorFlowWindowOps(), getTensorFlowSpaceOps(),
+          getTensorFlowStateOps(), getTensorFlowControlOps()})
       for (const TensorFlowOp &row : family)
         rows[row.name] = row;
     return rows;

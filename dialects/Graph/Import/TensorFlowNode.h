@@ -103,6 +103,7 @@ ArrayRef<TensorFlowOp> getTensorFlowShapeOps();
 ArrayRef<TensorFlowOp> getTensorFlowIndexOps();
 ArrayRef<TensorFlowOp> getTensorFlowContractionOps();
 ArrayRef<TensorFlowOp> getTensorFlowWindowOps();
+ArrayRef<TensorFlowOp> getTensorFlowSpaceOps();
 ArrayRef<TensorFlowOp> getTensorFlowStateOps();
 ArrayRef<TensorFlowOp> getTensorFlowControlOps();
 

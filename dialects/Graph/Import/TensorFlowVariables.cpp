@@ -7,6 +7,7 @@
 #include "dialects/Graph/IR/RandomState.h"
 #include "dialects/Graph/Import/TensorFlowModel.h"
 #include "runtime/formats/tensorflow_model.h"
+#include "llvm/ADT/StringSet.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -113,16 +114,44 @@ void TensorFlowModel::tellTrainable(llvm::StringMap<bool> &byKey,
   }
 }
 
+/// Who trains saves the same variable twice: that of the layers, and that of
+/// the function. Only the one that the outputs need takes a name.
+void TensorFlowModel::markReached() {
+  std::vector<bool> seen(graph.nodes->size());
+  std::vector<int> queue;
+  auto visit = [&](StringRef input) {
+    auto it = graph.places.find(parseReference(input).name);
+    if (it == graph.places.end() || seen[it->second])
+      return;
+    seen[it->second] = true;
+    queue.push_back(it->second);
+  };
+  for (const Port &port : outputPorts)
+    visit(port.tensor);
+  while (!queue.empty()) {
+    const tensorflow::NodeDef &node = (*graph.nodes)[queue.back()];
+    queue.pop_back();
+    if (auto it = variableOf.find(node.name()); it != variableOf.end())
+      variables[it->second].isReached = true;
+    for (const std::string &input : node.input())
+      visit(input);
+  }
+}
+
 LogicalResult TensorFlowModel::loadVariables() {
+  llvm::StringMap<int> byName;
   for (const tensorflow::NodeDef &node : *graph.nodes) {
     if (!isHandle(node.op()))
       continue;
-    variableOf[node.name()] = int(variables.size());
-    Variable &variable = variables.emplace_back();
+    // Handles of one name are of one variable.
     auto shared = node.attr().find("shared_name");
-    variable.name = shared == node.attr().end() || shared->second.s().empty()
-                        ? node.name()
-                        : shared->second.s();
+    std::string name = shared == node.attr().end() || shared->second.s().empty()
+                           ? node.name()
+                           : shared->second.s();
+    auto [known, isNew] = byName.try_emplace(name, int(variables.size()));
+    variableOf[node.name()] = known->second;
+    if (isNew)
+      variables.emplace_back().name = name;
   }
   if (variables.empty())
     return success();
@@ -147,8 +176,9 @@ LogicalResult TensorFlowModel::loadVariables() {
     return found == names.end() || found->second.empty() ? v.name
                                                          : found->second;
   };
+  markReached();
   for (const Variable &variable : variables)
-    ++uses[nameOf(variable)];
+    uses[nameOf(variable)] += variable.isReached;
   for (Variable &variable : variables) {
     auto told = trainable.find(variable.key);
     if (told == trainable.end())
@@ -163,8 +193,21 @@ LogicalResult TensorFlowModel::loadVariables() {
                          ? "the file does not say what is trained"
                          : "the file does not say that it is trained";
     }
-    if (std::string name = nameOf(variable); uses[name] == 1)
+  }
+  // Names are symbols: those that objects have come first.
+  llvm::StringSet<> taken;
+  for (const Variable &variable : variables)
+    if (variable.isReached && uses[nameOf(variable)] == 1)
+      taken.insert(nameOf(variable));
+  for (Variable &variable : variables) {
+    std::string name = nameOf(variable);
+    if (variable.isReached && uses[name] == 1) {
       variable.name = name;
+      continue;
+    }
+    std::string base = variable.name;
+    for (int i = 1; !taken.insert(variable.name).second; ++i)
+      variable.name = base + "_" + std::to_string(i);
   }
   return success();
 }
@@ -222,6 +265,7 @@ LogicalResult TensorFlowModel::addFrozenVariables() {
     variable.group = trainable && !moves ? "parameter" : "buffer";
     variable.why = moves ? "moving statistics, by its name" : why.str();
     variable.initial = array;
+    variable.isReached = true;
     bool taken = llvm::any_of(variables, [&](const Variable &other) {
       return &other != &variable && other.name == name;
     });
@@ -317,7 +361,6 @@ Value TensorFlowModel::readVariable(int number) {
     attributes.push_back(attr("trainable", storage.getUnitAttr()));
   makeAll<VariableOp>({}, attributes);
   loc = outer;
-  variable.isRead = true;
   if (variable.value)
     lastRead = variable.value.getDefiningOp();
   return variable.value;
