@@ -49,4 +49,35 @@ std::string toJson(const EvaluationRow &row) {
   return text + fmt::format(",\"seconds\":{:.6f}}}", row.seconds);
 }
 
+/// Null: it was not finite.
+static double numberIn(const nlohmann::ordered_json &value) {
+  return value.is_number() ? value.get<double>() : NAN;
+}
+
+void ToldRows::add(std::string_view line) {
+  // Values keep their order, which is that of curves.
+  const auto row = nlohmann::ordered_json::parse(line, nullptr,
+                                                 /*allow_exceptions=*/false);
+  if (!row.is_object() || !row.contains("kind") || !row.contains("epoch") ||
+      !row["epoch"].is_number_integer())
+    return;
+  const auto epoch = row["epoch"].get<int64_t>();
+  if (row["kind"] == "step" && row.contains("step") && row.contains("loss") &&
+      row["step"].is_number_integer()) {
+    StepRow one;
+    one.epoch = epoch;
+    one.step = row["step"].get<int64_t>();
+    one.loss = float(numberIn(row["loss"]));
+    steps.push_back(one);
+  } else if (row["kind"] == "epoch") {
+    EpochRow one;
+    one.epoch = epoch;
+    for (auto &[name, value] : row.items())
+      if (name != "kind" && name != "epoch" && name != "seconds" &&
+          name != "exposed_seconds" && (value.is_number() || value.is_null()))
+        one.values.emplace_back(name, numberIn(value));
+    epochs.push_back(std::move(one));
+  }
+}
+
 } // namespace dist

@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -59,6 +60,15 @@ struct EvaluationRow {
 std::string toJson(const StepRow &row);
 std::string toJson(const EpochRow &row);
 std::string toJson(const EvaluationRow &row);
+
+/// Rows of a file, for what is drawn of them.
+struct ToldRows {
+  std::vector<StepRow> steps;
+  std::vector<EpochRow> epochs;
+  /// Reads a line that `toJson` has made of a row: `seconds` and what the loop
+  /// alone needs are not in it. Others are left out.
+  void add(std::string_view line);
+};
 /// A number as JSON, with as many digits as its type has.
 std::string jsonNumber(double value);
 std::string jsonNumber(float value);

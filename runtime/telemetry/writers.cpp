@@ -75,7 +75,8 @@ Status HistoryFile::add(const StepRow &row) {
   return add(toJson(row));
 }
 
-Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
+Status HistoryFile::open(const std::string &path, int64_t resumedStep,
+                         ToldRows *before) {
   lastBytes = 0;
   struct stat info;
   bool there = stat(path.c_str(), &info) == 0;
@@ -100,6 +101,8 @@ Status HistoryFile::open(const std::string &path, int64_t resumedStep) {
       if (lastStep > resumedStep)
         break;
       kept += std::string(line) + "\n";
+      if (before)
+        before->add(line);
       const bool endsEpoch = row.contains("epoch") && !row.contains("step") &&
                              row["epoch"].is_number_integer();
       lastEpoch = endsEpoch ? row["epoch"].get<int64_t>() : 0;

@@ -35,8 +35,10 @@ private:
 /// The JSON-lines file of `--history`.
 class HistoryFile {
 public:
-  /// `resumedStep` > 0: keeps the lines of an existing file up to that step.
-  Status open(const std::string &path, int64_t resumedStep);
+  /// `resumedStep` > 0: keeps the lines of an existing file up to that step,
+  /// and tells of their rows.
+  Status open(const std::string &path, int64_t resumedStep,
+              ToldRows *before = nullptr);
   Status add(const StepRow &row);
   Status add(const EpochRow &row) { return add(toJson(row)); }
 

@@ -6,6 +6,7 @@
 //===----------------------------------------------------------------------===//
 #include "runtime/telemetry/writers.h"
 #include "test/runtime/folder_test.h"
+#include <cmath>
 #include <csignal>
 #include <fstream>
 #include <sys/resource.h>
@@ -83,6 +84,38 @@ TEST_F(HistoryTest, AnEpochThatWasWholeStays) {
   ASSERT_TRUE(history.open(path, 1).ok());
   ASSERT_TRUE(history.add(step(2, 2)).ok());
   EXPECT_EQ(rows(), "s1 e1 s2");
+}
+
+// A picture of a run that went on would begin with its last part.
+TEST_F(HistoryTest, WhatIsKeptIsToldWithItsOrder) {
+  {
+    HistoryFile history;
+    ASSERT_TRUE(history.open(path, 0).ok());
+    StepRow first = step(1, 1), second = step(1, 2);
+    first.loss = 0.25F;
+    second.loss = NAN;
+    EpochRow mean = epoch(1);
+    mean.values = {{"loss", 0.5}, {"accuracy", 0.75}, {"val_loss", NAN}};
+    mean.exposedSeconds = 1;
+    ASSERT_TRUE(history.add(first).ok());
+    ASSERT_TRUE(history.add(second).ok());
+    ASSERT_TRUE(history.add(mean).ok());
+    ASSERT_TRUE(history.add(step(2, 3)).ok());
+  }
+  std::ofstream(path, std::ios::app) << "[1]\n";
+  HistoryFile history;
+  ToldRows told;
+  ASSERT_TRUE(history.open(path, 2, &told).ok());
+  ASSERT_EQ(told.steps.size(), 2u);
+  EXPECT_EQ(told.steps[0].step, 1);
+  EXPECT_EQ(told.steps[0].loss, 0.25F);
+  EXPECT_TRUE(std::isnan(told.steps[1].loss));
+  ASSERT_EQ(told.epochs.size(), 1u);
+  const auto &values = told.epochs[0].values;
+  ASSERT_EQ(values.size(), 3u);
+  EXPECT_EQ(values[0].first, "loss");
+  EXPECT_EQ(values[1], std::make_pair(std::string("accuracy"), 0.75));
+  EXPECT_TRUE(std::isnan(values[2].second));
 }
 
 // A line that finds no room leaves no half of itself: what follows once there

@@ -51,8 +51,16 @@ void Reporter::goOnWithout(Status status) {
 Status Reporter::begin(int64_t resumedStep, int64_t epochCount) {
   epochs = epochCount;
   bar = std::make_unique<Bar>(terminalColumns(), epochs);
+  // What this process has not told itself is drawn as its history has it.
+  ToldRows before;
+  const bool drawsBefore = hasPlot && told->steps.empty();
   if (hasHistory)
-    DIST_RETURN_IF_ERROR(history.open(options.history, resumedStep));
+    DIST_RETURN_IF_ERROR(history.open(options.history, resumedStep,
+                                      drawsBefore ? &before : nullptr));
+  for (const StepRow &row : before.steps)
+    add(&told->steps, row, &StepRow::step);
+  for (const EpochRow &row : before.epochs)
+    add(&told->epochs, row, &EpochRow::epoch);
   if (hasEvents)
     DIST_RETURN_IF_ERROR(
         events.open(options.tensorboard, resumedStep > 0 || told->isBegun

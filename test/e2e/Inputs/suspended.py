@@ -3,6 +3,7 @@
 Each strategy's job runs twice: once stopped in the middle, all of it at once, the launcher with it; and once as it is, while the others
 sleep. What is told of losses must be the same to the bit, and nobody may have been missed.
 """
+import atexit
 import json
 import os
 import re
@@ -44,6 +45,17 @@ def descendants(process):
 def losses(folder):
     rows = [json.loads(line) for line in open(f"{folder}/history.jsonl")]
     return [(row["kind"], row.get("step"), row["epoch"], row["loss"]) for row in rows]
+
+
+@atexit.register
+def wake_all():
+    """A launcher that is killed ends its workers, but for those that sleep."""
+    for task in running.values():
+        for process in getattr(task, "stopped", []) if task.poll() is None else []:
+            try:
+                os.kill(process, signal.SIGCONT)
+            except ProcessLookupError:
+                pass
 
 
 running = {}
