@@ -50,6 +50,9 @@ static LogicalResult functionalize(func::FuncOp entry, StateIndex &state,
     if (symbol)
       used.try_emplace(symbol.getAttr());
   }
+  if (!used.empty() &&
+      failed(verifyOneBlock(entry, "graph-functionalize-state")))
+    return failure();
   // Arguments in the module's order, so that entries agree on it. A variable
   // that is assigned without being read is an argument too: its storage.
   DenseMap<StringAttr, Value> current;

@@ -266,6 +266,13 @@ void ShardOptimizerPass::runOnOperation() {
                           "parts of other axes";
     return signalPassFailure();
   }
+  for (auto function : module.getOps<func::FuncOp>())
+    if (function.getBody().getBlocks().size() > 1) {
+      function.emitOpError()
+          << "dist-shard-optimizer: expected one block, but got "
+          << function.getBody().getBlocks().size();
+      return signalPassFailure();
+    }
   gathers.clear();
   axisName = axes->front();
   if (!isAnnotated(module)) {

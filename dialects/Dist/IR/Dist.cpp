@@ -17,6 +17,7 @@
 #include "mlir/IR/DialectImplementation.h"
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace mlir::dist;
@@ -236,10 +237,15 @@ static void printMeshAxes(OpAsmPrinter &printer, Operation *, ArrayAttr names,
   printer << "]";
 }
 
+/// More than any cluster has, and few enough that no product with a tensor's
+/// size overflows.
+static constexpr uint64_t kMostRanks = uint64_t(1) << 20;
+
 LogicalResult MeshOp::verify() {
   if (getAxisNames().size() != getAxisSizes().size())
     return emitOpError() << "expected as many axis names as sizes";
   llvm::StringSet<> seen;
+  uint64_t ranks = 1;
   for (auto [name, size] :
        llvm::zip(getAxisNames().getAsRange<StringAttr>(), getAxisSizes())) {
     if (name.empty())
@@ -250,7 +256,11 @@ LogicalResult MeshOp::verify() {
     if (size < 1)
       return emitOpError() << "expected axis '" << name.getValue()
                            << "' to have a size >= 1, but got " << size;
+    ranks = llvm::SaturatingMultiply(ranks, uint64_t(size));
   }
+  if (ranks > kMostRanks)
+    return emitOpError() << "expected at most " << kMostRanks
+                         << " ranks, but got " << ranks;
   if (failed(verifyParts(*this)))
     return failure();
   return verifyProcesses(*this);

@@ -11,6 +11,7 @@
 #include "mlir/Interfaces/FunctionInterfaces.h"
 #include "llvm/ADT/MapVector.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/MathExtras.h"
 #include <cmath>
 #include <limits>
 #include <map>
@@ -38,11 +39,14 @@ int64_t mlir::dist::getNumShards(ShardingAttr sharding, unsigned dim,
 }
 
 int64_t mlir::dist::getPaddedSize(int64_t size, int64_t shards) {
-  return (size + shards - 1) / shards * shards;
+  // Near the largest number there may be no multiple above.
+  uint64_t padded =
+      llvm::divideCeil(uint64_t(size), uint64_t(shards)) * uint64_t(shards);
+  return int64_t(std::min<uint64_t>(padded, INT64_MAX / shards * shards));
 }
 
 bool mlir::dist::isSplitWorthwhile(int64_t size, int64_t shards) {
-  return size % shards == 0 || getPaddedSize(size, shards) < 2 * size;
+  return size % shards == 0 || getPaddedSize(size, shards) - size < size;
 }
 
 bool mlir::dist::isSplitAllowed(int64_t size, int64_t shards, bool strict) {

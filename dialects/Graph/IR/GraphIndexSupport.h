@@ -74,9 +74,9 @@ inferCoordinatesShape(StringRef name, std::optional<Location> loc,
                       uint64_t batchDims) {
   int64_t batch = batchDims;
   if (indices.getRank() < 1 || batch < 0 || batch >= indices.getRank() ||
-      batch + indices.getShape().back() > operand.getRank())
+      indices.getShape().back() > operand.getRank() - batch)
     return emitOptionalError(
-        loc, "'", name, "' op expected indices of at least ", batch + 1,
+        loc, "'", name, "' op expected indices of at least ", batchDims + 1,
         " dims whose last one holds at most ", operand.getRank() - batch,
         " coordinates, but got ", indices);
   for (int64_t d = 0; d < batch; ++d)

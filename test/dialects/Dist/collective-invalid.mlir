@@ -8,6 +8,10 @@ dist.mesh @mesh_c1 ["a"=2, "a"=2]
 dist.mesh @mesh_c2 ["a"=0]
 
 // -----
+// expected-error @+1 {{expected at most 1048576 ranks, but got 18446744073709551615}}
+dist.mesh @mesh_c3 ["a"=9223372036854775807, "b"=4]
+
+// -----
 func.func @sharding_axis_twice(
   // expected-error @+1 {{expected axis 'a' to be used once in a sharding}}
   %a: tensor<4x4xf32> {dist.sharding = #dist.sharding<@m, [{"a"}, {"a"}]>}) { return }

@@ -1,4 +1,4 @@
-// RUN: dist-opt %s --graph-functionalize-state -verify-diagnostics
+// RUN: dist-opt %s --graph-functionalize-state -split-input-file -verify-diagnostics
 
 graph.variable @w : tensor<4xf32> = dense<1.0> : tensor<4xf32>
 
@@ -11,4 +11,17 @@ func.func @nested(%n: index) {
     graph.assign @w, %0 : tensor<4xf32>
   }
   return
+}
+
+// -----
+
+graph.variable @w : tensor<4xf32> = dense<1.0> : tensor<4xf32>
+
+// expected-error @+1 {{graph-functionalize-state: expected 'blocks' to have one block, but got 2}}
+func.func @blocks() -> tensor<4xf32> {
+  %0 = graph.read @w : tensor<4xf32>
+  graph.assign @w, %0 : tensor<4xf32>
+  cf.br ^bb1
+^bb1:
+  return %0 : tensor<4xf32>
 }

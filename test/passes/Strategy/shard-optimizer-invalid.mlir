@@ -9,3 +9,13 @@ func.func @train_step(%x: tensor<2x4xf32> {dist.sharding = #dist.sharding<@mesh,
     -> (tensor<4xf32> {graph.variable = @w}) {
   return %w : tensor<4xf32>
 }
+
+// -----
+
+dist.mesh @mesh ["data"=2]
+// expected-error @+1 {{dist-shard-optimizer: expected one block, but got 2}}
+func.func @train_step(%x: tensor<2x4xf32>) -> tensor<2x4xf32> {
+  cf.br ^bb1
+^bb1:
+  return %x : tensor<2x4xf32>
+}
