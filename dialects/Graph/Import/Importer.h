@@ -91,6 +91,9 @@ struct CoverageRow {
   /// `library`, `generated`, or `-` where nothing is computed.
   std::string kernel = "-";
 };
+/// Of the ops of `block` after `before` (null: all): what --coverage tells of a
+/// node.
+void describeOps(Block &block, Operation *before, CoverageRow &row);
 struct Coverage {
   std::vector<CoverageRow> rows;
   /// As on an imported module.

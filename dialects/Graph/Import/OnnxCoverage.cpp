@@ -43,8 +43,8 @@ static bool canDifferentiate(Operation *op) {
   return good;
 }
 
-void OnnxModel::describeOps(Operation *before, CoverageRow &row) {
-  Block &block = function.getBody().front();
+void mlir::dist::graph::describeOps(Block &block, Operation *before,
+                                    CoverageRow &row) {
   SmallVector<Operation *> made;
   for (Operation *op = before          ? before->getNextNode()
                        : block.empty() ? nullptr

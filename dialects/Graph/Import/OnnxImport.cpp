@@ -456,7 +456,7 @@ std::vector<CoverageRow> OnnxModel::coverage(bool complete) {
       row.supported = succeeded(importAny(node));
       row.reason = why;
       if (row.supported)
-        describeOps(before, row);
+        describeOps(function.getBody().front(), before, row);
     }
     if (!row.supported || !missing.empty())
       for (const std::string &output : node.output())

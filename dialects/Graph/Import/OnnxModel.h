@@ -145,8 +145,6 @@ private:
   LogicalResult nodeError();
   /// Of the function so far; null: there is none.
   Operation *getLastOp();
-  /// Of the ops after `before`: what --coverage tells of a node.
-  void describeOps(Operation *before, CoverageRow &row);
   LogicalResult finishFunction();
   void eraseDead();
   Value lookup(const std::string &name);

@@ -180,12 +180,18 @@ LogicalResult TensorFlowModel::importNode(Frame &frame, int place) {
     rows[row].node = node->name();
     rows[row].op = node->op();
   }
+  Block &block = function.getBody().front();
+  Operation *before = block.empty() ? nullptr : &block.back();
   LogicalResult ran = runNode(frame);
   if (isCoverage) {
     rows[row].supported = succeeded(ran);
     rows[row].reason = why;
-    if (succeeded(ran))
+    if (succeeded(ran)) {
+      // A call's nodes have rows of their own.
+      if (rows.size() == row + 1)
+        describeOps(block, before, rows[row]);
       frame.results[place] = std::move(results);
+    }
     why.clear();
     todo.clear();
     failedWhat.clear();

@@ -12,6 +12,9 @@ using namespace mlir::dist::graph;
 
 using Node = TensorFlowNode;
 
+/// What a node may give at the most.
+static constexpr int64_t kMostParts = 1 << 16;
+
 static Type indexType(Node &n, StringRef attribute) {
   return n.attribute(attribute) ? n.getType(attribute)
                                 : Type(IntegerType::get(n.getContext(), 32));
@@ -298,6 +301,8 @@ static LogicalResult importUnpack(Node &n) {
   if (failed(dim))
     return failure();
   int64_t count = shape[*dim];
+  if (count > kMostParts)
+    return n.fail("it has more than " + llvm::Twine(kMostParts) + " parts");
   if (n.getInt("num", count) != count)
     return n.fail("it says that there are " +
                   llvm::Twine(n.getInt("num", count)) +
@@ -338,7 +343,7 @@ static LogicalResult importSplit(Node &n) {
   if (failed(dim))
     return failure();
   int64_t size = n.shapeOf(n.in(1))[*dim];
-  if (count < 1 || size % count)
+  if (count < 1 || count > kMostParts || size % count)
     return n.fail("a dim of " + llvm::Twine(size) + " has no " +
                   llvm::Twine(count) + " equal parts");
   return splitAt(n, n.in(1), *dim, SmallVector<int64_t>(count, size / count));

@@ -68,6 +68,13 @@ template <bool isNormal> static LogicalResult importRandom(Node &n) {
   return n.result(n.convert(drawn, type));
 }
 
+/// What dropout and its like draw, by a seed that is a variable of the model.
+static LogicalResult refuseRandom(Node &n) {
+  return n.fail("it draws random numbers by a generator of TensorFlow's, whose "
+                "state the model assigns",
+                "save the model as for inference (training=False)");
+}
+
 ArrayRef<TensorFlowOp> mlir::dist::graph::getTensorFlowStateOps() {
   static const TensorFlowOp rows[] = {
       {"Placeholder", importPlaceholder, 0},
@@ -91,6 +98,11 @@ ArrayRef<TensorFlowOp> mlir::dist::graph::getTensorFlowStateOps() {
       {"VarIsInitializedOp", importIsInitialized, 0},
       {"RandomUniform", importRandom<false>},
       {"RandomStandardNormal", importRandom<true>},
+      {"StatelessRandomGetKeyCounter", refuseRandom, 0},
+      {"StatelessRandomUniform", refuseRandom, 0},
+      {"StatelessRandomUniformV2", refuseRandom, 0},
+      {"StatelessRandomNormal", refuseRandom, 0},
+      {"StatelessRandomNormalV2", refuseRandom, 0},
   };
   return rows;
 }

@@ -220,8 +220,12 @@ def values(_):
         ints("two", 2), node("y7", "Sum", "x", "zero"), node("both", "Pack", "at", "two2", axis=1), ints("two2", 2, 2),
         node("parts", "Unpack", "both", num=2, axis=1), node("y8", "SquaredDifference", "parts:0", "parts:1"),
         const("half", FLOAT, [4], [0.5, 1.5, -2.5, 3.5]), node("y9", "Cast", "rounded", DstT=("type", INT)),
+        node("y10", "Roll", "x", "one", "none0"), ints("one", 1), ints("none0", 0),
+        const("deep", INT, [1, 1, 1, 4], range(4)), node("y11", "DepthToSpace", "deep", block_size=2),
+        node("y12", "SpaceToBatchND", "long", "two", "edge"), const("long", INT, [1, 3], [5, 6, 7]), const("edge", INT, [1, 2], [0, 1]),
+        node("y13", "BatchToSpaceND", "y12", "two", "edge"),
         node("rounded", "Round", "half"), node("z", "Placeholder", dtype=("type", FLOAT))]
-    outs = [port(f"y{i}", f"y{i}:0") for i in range(10)]
+    outs = [port(f"y{i}", f"y{i}:0") for i in range(14)]
     return saved(graph(nodes, [body, cond, then, other]), [signature("serving_default", [port("z", "z:0", [2])], outs)])
 
 
@@ -264,6 +268,7 @@ CASES = {
     "assigns": lambda _: one(node("v", "VarHandleOp", shared_name="count"), node("y", "f", "x", "v"), functions=[
         function("f", ["x", "v"], {"r": "n:y:0"}, node("n", "Neg", "x"), node("a", "AssignAddVariableOp", "v", "x"))]),
     "novalue": lambda _: one(node("v", "VarHandleOp", shared_name="w"), node("y", "ReadVariableOp", "v")),
+    "random": lambda _: one(const("s", INT, [2], [1, 2]), node("r", "StatelessRandomUniform", "s", "s"), node("y", "Add", "x", "r")),
     "unsigned": lambda _: saved(graph([node("x", "Placeholder")]), []),
     "twice": lambda _: one(node("y", "Neg", "x"), node("y", "Abs", "x")),
     "shapes": lambda _: one(const("w", FLOAT, [1 << 20, 1 << 20, 2], []), node("y", "Add", "x", "w")),
