@@ -98,6 +98,8 @@ LogicalResult TensorFlowModel::load(StringRef bytes) {
   }
   if (failed(selectOutputs()))
     return failure();
+  if (isFrozen)
+    dropUnreadInputs();
   if (outputPorts.empty())
     return error("cannot import the model", "it has no output");
   if (failed(isFrozen ? addFrozenVariables() : loadVariables()))
@@ -171,6 +173,27 @@ void TensorFlowModel::chooseFrozenPorts() {
       outputPorts.back().shape.set_unknown_rank(true);
     }
   }
+}
+
+/// A frozen graph does not say which of its placeholders are the model's:
+/// functions that became loops leave some that nothing reads.
+void TensorFlowModel::dropUnreadInputs() {
+  llvm::StringSet<> reached;
+  SmallVector<StringRef> waiting;
+  for (const Port &port : outputPorts)
+    waiting.push_back(parseReference(port.tensor).name);
+  while (!waiting.empty()) {
+    StringRef name = waiting.pop_back_val();
+    auto place = graph.places.find(name);
+    if (place == graph.places.end() || !reached.insert(name).second)
+      continue;
+    for (const std::string &input : (*graph.nodes)[place->second].input())
+      if (Reference reference = parseReference(input); !reference.isControl)
+        waiting.push_back(reference.name);
+  }
+  llvm::erase_if(inputPorts, [&](const Port &port) {
+    return !reached.contains(port.tensor);
+  });
 }
 
 LogicalResult TensorFlowModel::selectOutputs() {

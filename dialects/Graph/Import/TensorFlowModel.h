@@ -86,6 +86,7 @@ private:
   LogicalResult chooseSignature();
   void chooseFrozenPorts();
   LogicalResult selectOutputs();
+  void dropUnreadInputs();
   LogicalResult loadVariables();
   void markReached();
   void findKeys(const Graph &graph, ArrayRef<std::string> arguments);

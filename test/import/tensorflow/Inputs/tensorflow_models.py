@@ -185,7 +185,9 @@ def frozen(_):
         const("flat", INT, [2], [-1, 2]), node("f", "Reshape", "p", "flat"),
         const("dense/MatMul/ReadVariableOp/resource", FLOAT, [2, 3], [1, 2, 3, 4, 5, 6]),
         node("dense/MatMul/ReadVariableOp", "Identity", "dense/MatMul/ReadVariableOp/resource"),
-        node("dense/MatMul", "MatMul", "f", "dense/MatMul/ReadVariableOp"), node("y", "Softmax", "dense/MatMul")])
+        node("dense/MatMul", "MatMul", "f", "dense/MatMul/ReadVariableOp"), node("y", "Softmax", "dense/MatMul"),
+        # What converting a loop may leave: only an order mentions it, and its shape is not told.
+        node("unused", "Placeholder", dtype=("type", FLOAT), shape=("shape", num(3, 1))), node("after", "NoOp", "^unused")])
 
 
 def values(_):
