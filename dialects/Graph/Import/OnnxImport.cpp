@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/RandomState.h"
+#include "dialects/Graph/Import/ImportedFunction.h"
 #include "dialects/Graph/Import/OnnxModel.h"
 #include "mlir/Dialect/Utils/IndexingUtils.h"
 #include "mlir/IR/Verifier.h"
@@ -179,21 +179,9 @@ LogicalResult OnnxModel::beginFunction() {
 Value OnnxModel::stepCounter() {
   if (counter)
     return counter;
-  OpBuilder::InsertionGuard guard(storage);
-  storage.setInsertionPointToStart(&function.getBody().front());
-  auto type = RankedTensorType::get({}, storage.getI64Type());
-  counter = make<ReadOp>(
-      {},
-      {attr("variable", FlatSymbolRefAttr::get(getContext(), kStepCounter))},
-      type);
+  counter = makeStepCounter(*this, storage, function);
   if (!lastRead && counter)
     lastRead = counter.getDefiningOp();
-  storage.setInsertionPoint(function);
-  makeAll<VariableOp>(
-      {}, {text("sym_name", kStepCounter), attr("type", TypeAttr::get(type)),
-           attr("initial", storage.getZeroAttr(type)), text("group", "counter"),
-           attr("aggregation",
-                AggregationAttr::get(getContext(), Aggregation::OnlyFirst))});
   return counter;
 }
 
@@ -409,24 +397,10 @@ LogicalResult OnnxModel::finishFunction() {
     texts.push_back(storage.getStringAttr(note));
   setList(kNotes, texts);
   setList(kUntied, untied);
-  eraseDead();
+  eraseUnused(function);
   if (failed(verify(*module)))
     return failure();
   return success();
-}
-
-void OnnxModel::eraseDead() {
-  // One sweep backwards finds all: uses come after definitions.
-  Block &block = function.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
-      op.erase();
-  llvm::StringSet<> read;
-  function.walk([&](ReadOp op) { read.insert(op.getVariable()); });
-  for (auto variable :
-       llvm::make_early_inc_range(module->getBody()->getOps<VariableOp>()))
-    if (!read.contains(variable.getSymName()))
-      variable.erase();
 }
 
 std::vector<CoverageRow> OnnxModel::coverage(bool complete) {

@@ -146,7 +146,6 @@ private:
   /// Of the function so far; null: there is none.
   Operation *getLastOp();
   LogicalResult finishFunction();
-  void eraseDead();
   Value lookup(const std::string &name);
   int64_t opsetOf(const onnx::NodeProto &node) const;
   Location locOf(StringRef name);

@@ -4,6 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
+#include "dialects/Graph/Import/ImportedFunction.h"
 #include "dialects/Graph/Import/TensorFlowModel.h"
 #include "mlir/IR/Verifier.h"
 #include "runtime/formats/tensorflow_model.h"
@@ -478,22 +479,11 @@ FailureOr<OwningOpRef<ModuleOp>> TensorFlowModel::import() {
 }
 
 LogicalResult TensorFlowModel::finishFunction() {
-  Block &block = function.getBody().front();
-  for (Operation &op : llvm::make_early_inc_range(llvm::reverse(block)))
-    if (op.use_empty() && !op.hasTrait<OpTrait::IsTerminator>())
-      op.erase();
-  llvm::StringSet<> read;
-  function.walk([&](ReadOp op) { read.insert(op.getVariable()); });
+  eraseUnused(function);
   bool isUnsure = isFrozen && !variables.empty();
-  for (auto variable :
-       llvm::make_early_inc_range(module->getBody()->getOps<VariableOp>())) {
-    if (!read.contains(variable.getSymName())) {
-      variable.erase();
-      continue;
-    }
+  for (auto variable : module->getOps<VariableOp>())
     isUnsure |= variable.getWhy() &&
                 variable.getWhy()->starts_with("the file does not say what");
-  }
   if (isUnsure)
     notes.push_back(
         isFrozen ? "a frozen graph does not say what was trained: tables that "

@@ -4,7 +4,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 //===----------------------------------------------------------------------===//
-#include "dialects/Graph/IR/RandomState.h"
+#include "dialects/Graph/Import/ImportedFunction.h"
 #include "dialects/Graph/Import/TensorFlowModel.h"
 #include "runtime/formats/tensorflow_model.h"
 #include "llvm/ADT/StringSet.h"
@@ -377,20 +377,8 @@ LogicalResult TensorFlowModel::assignVariable(int number, Value) {
 Value TensorFlowModel::stepCounter() {
   if (counter)
     return counter;
-  OpBuilder::InsertionGuard guard(storage);
-  storage.setInsertionPointToStart(&function.getBody().front());
-  auto type = RankedTensorType::get({}, storage.getI64Type());
-  counter = make<ReadOp>(
-      {},
-      {attr("variable", FlatSymbolRefAttr::get(getContext(), kStepCounter))},
-      type);
+  counter = makeStepCounter(*this, storage, function);
   if (!lastRead && counter)
     lastRead = counter.getDefiningOp();
-  storage.setInsertionPoint(function);
-  makeAll<VariableOp>(
-      {}, {text("sym_name", kStepCounter), attr("type", TypeAttr::get(type)),
-           attr("initial", storage.getZeroAttr(type)), text("group", "counter"),
-           attr("aggregation",
-                AggregationAttr::get(getContext(), Aggregation::OnlyFirst))});
   return counter;
 }
